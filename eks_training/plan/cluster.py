@@ -1,0 +1,113 @@
+"""The control-plane part of the Plan: version, reach, administrators, add-ons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eks_training import naming
+from eks_training.facts import Facts
+from eks_training.plan.value import Output
+from eks_training.spec import Cluster
+
+
+@dataclass(frozen=True)
+class ServiceAccountRole:
+    """An IAM role that EKS Pod Identity gives to the service account of an add-on."""
+
+    service_account: str
+    managed_policies: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Addon:
+    """An EKS add-on.  ``version`` None leaves the choice to EKS, once, at creation."""
+
+    name: str
+    version: str | None
+    before_nodes: bool
+    roles: tuple[ServiceAccountRole, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """The EKS cluster."""
+
+    stack: str
+    name: str
+    kubernetes_version: str
+    public_cidrs: tuple[str, ...]
+    administrators: tuple[str, ...]
+    scaling_tier: str
+    log_retention_days: int
+    extended_support: bool
+    addons: tuple[Addon, ...]
+    storage_addons: tuple[Addon, ...]
+    endpoint: Output
+    security_group_id: Output
+
+
+_CORE = (
+    Addon("vpc-cni", None, True, (ServiceAccountRole("aws-node", ("AmazonEKS_CNI_Policy",)),)),
+    Addon("kube-proxy", None, True),
+    Addon("eks-pod-identity-agent", None, True),
+    Addon("eks-node-monitoring-agent", None, False),
+    Addon("coredns", None, False),
+    Addon("metrics-server", None, False),
+    Addon(
+        "aws-ebs-csi-driver",
+        None,
+        False,
+        (ServiceAccountRole("ebs-csi-controller-sa", ("service-role/AmazonEBSCSIDriverPolicy",)),),
+    ),
+)
+
+_FSX = Addon(
+    "aws-fsx-csi-driver",
+    None,
+    False,
+    # File systems are made by CloudFormation and mounted as static volumes: the driver only has to look them up.
+    (ServiceAccountRole("fsx-csi-controller-sa", actions=("fsx:DescribeFileSystems",)),),
+)
+_EFS = Addon(
+    "aws-efs-csi-driver",
+    None,
+    False,
+    (
+        ServiceAccountRole("efs-csi-controller-sa", ("service-role/AmazonEFSCSIDriverPolicy",)),
+        ServiceAccountRole("efs-csi-node-sa", actions=("elasticfilesystem:DescribeMountTargets",)),
+    ),
+)
+_S3 = Addon("aws-mountpoint-s3-csi-driver", None, False, (ServiceAccountRole("s3-csi-driver-sa"),))
+
+
+def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
+    """Decide what the control plane is made of."""
+    kubernetes = spec.kubernetes
+    stack = naming.stack(spec.name, naming.CLUSTER)
+    pins = {str(name): version for name, version in kubernetes.addon_versions.items()}
+
+    def pinned(addon: Addon) -> Addon:
+        version = pins.get(addon.name) or facts.versions.version(addon.name)
+        return Addon(addon.name, version, addon.before_nodes, addon.roles)
+
+    storage = spec.storage
+    wanted = [
+        *([_FSX] if storage.lustre else []),
+        *([_EFS] if storage.efs else []),
+        *([_S3] if any(bucket.mount for bucket in storage.buckets.values()) else []),
+    ]
+    return ClusterPlan(
+        stack=stack,
+        name=spec.name,
+        kubernetes_version=kubernetes.version or facts.default_kubernetes,
+        public_cidrs=tuple(kubernetes.endpoint.allowed_cidrs) if kubernetes.endpoint.access == "public" else (),
+        administrators=tuple(kubernetes.administrators),
+        scaling_tier=kubernetes.scaling_tier,
+        log_retention_days=kubernetes.log_retention_days,
+        extended_support=kubernetes.support == "extended",
+        addons=tuple(pinned(addon) for addon in _CORE),
+        storage_addons=tuple(pinned(addon) for addon in wanted),
+        endpoint=Output(stack, "ClusterEndpoint"),
+        security_group_id=Output(stack, "ClusterSecurityGroupId"),
+    )

@@ -1,0 +1,135 @@
+"""Scalar types of cluster.yaml; each names its form in words and where the limit comes from."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+from eks_training.spec.base import refuse, text_type
+
+ClusterName = text_type(
+    r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?",
+    "1 to 40 small letters, digits and hyphens, starting with a letter",
+    "it becomes part of stack, role and queue names, whose limits are 64 and 80 characters",
+)
+EntryName = text_type(
+    r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?",
+    "1 to 30 small letters, digits and hyphens, starting with a letter",
+    "it becomes part of resource names and of Kubernetes names",
+)
+Region = text_type(r"[a-z]{2}(?:-[a-z]+)+-[0-9]", "a Region such as us-east-2")
+AccountId = text_type(r"[0-9]{12}", "the 12 digits of an AWS account id")
+Zone = text_type(
+    r"[a-z]{2}(?:-[a-z]+)+-[0-9][a-z]|[a-z]{2,6}[0-9]-az[0-9]+",
+    "an Availability Zone name such as us-east-2b, or a zone id such as use2-az2",
+)
+KubernetesVersion = text_type(r"1\.[0-9]{2}", "a Kubernetes minor version such as 1.35", 'write it in quotes: "1.35"')
+InstanceType = text_type(r"[a-z0-9-]+\.[a-z0-9-]+", "an EC2 instance type such as p5.48xlarge")
+IamArn = text_type(
+    r"arn:aws[a-z-]*:iam::[0-9]{12}:(?:role|user)/[\w+=,.@/-]+",
+    "the ARN of an IAM role or user",
+    "for IAM Identity Center take the role under aws-reserved/sso.amazonaws.com",
+)
+VpcId = text_type(r"vpc-[0-9a-f]{8,17}", "a VPC id such as vpc-0123456789abcdef0")
+SubnetId = text_type(r"subnet-[0-9a-f]{8,17}", "a subnet id such as subnet-0123456789abcdef0")
+SecurityGroupId = text_type(r"sg-[0-9a-f]{8,17}", "a security group id such as sg-0123456789abcdef0")
+ReservationId = text_type(
+    r"cr-[0-9a-f]{8,17}", "a capacity reservation id such as cr-0123456789abcdef0", "copy it from the EC2 console"
+)
+ResourceGroupArn = text_type(
+    r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+", "the ARN of a resource group"
+)
+PlacementGroupRef = text_type(
+    r"pg-[0-9a-f]{8,17}|[A-Za-z0-9][\w .:/=+@-]{0,254}", "the name or the id (pg-…) of a placement group"
+)
+FileSystemId = text_type(r"fs-[0-9a-f]{8,17}", "a file system id such as fs-0123456789abcdef0")
+AccessPointId = text_type(r"fsap-[0-9a-f]{8,17}", "an EFS access point id such as fsap-0123456789abcdef0")
+DnsName = text_type(
+    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}", "a DNS name such as fs-….fsx.us-east-2.amazonaws.com"
+)
+MountName = text_type(r"[A-Za-z0-9_-]{1,8}", "a Lustre mount name: 1 to 8 letters, digits, - or _")
+BucketName = text_type(
+    r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]", "a bucket name: 3 to 63 small letters, digits, dots and hyphens"
+)
+S3Prefix = text_type(r"(?:[\w!.*'()-]+/)+", "an S3 prefix that ends with a slash, such as datasets/c4/")
+LustrePath = text_type(r"/(?:[\w.-]+(?:/[\w.-]+)*/?)?", "an absolute path inside the file system, such as /data")
+AbsolutePath = text_type(r"/(?:[\w.-]+/?)*", "an absolute path such as /home")
+LabelKey = text_type(
+    r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?",
+    "a Kubernetes label key: an optional DNS prefix and a slash, then at most 63 letters, digits, -, _ or .",
+)
+LabelValue = text_type(
+    r"(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?", "a Kubernetes label value: at most 63 letters, digits, -, _ or ."
+)
+TagKey = text_type(r"(?!aws:)[\w .:/=+@-]{1,128}", "a tag key of 1 to 128 characters that does not start with aws:")
+TagValue = text_type(r"[\w .:/=+@-]{0,256}", "a tag value of at most 256 letters, digits, spaces and _.:/=+-@")
+NamespaceName = text_type(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", "a Kubernetes namespace name")
+RuleId = text_type(r"[A-Z]{2,4}[0-9]{3}", "a rule id such as EFA002", "`python -m eks_training rules` lists them")
+ClockTime = text_type(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'a time of day in UTC such as "03:30"')
+WeekTime = text_type(
+    r"[1-7]:(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'day, hour and minute in UTC such as "7:03:30" (1 is Monday)'
+)
+AddonVersion = text_type(r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+", "an EKS add-on version such as v1.12.4-eksbuild.1")
+Permissions = text_type(r"0?[0-7]{3,4}", 'an octal mode in quotes such as "0750"')
+
+
+def _cidr(value: str) -> str:
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        raise refuse("an IPv4 CIDR block such as 10.0.0.0/16", _cidr_hint(value)) from error
+    return str(network)
+
+
+def _cidr_hint(value: str) -> str:
+    try:
+        return f"host bits are set; the block that holds this address is {ipaddress.IPv4Network(value, strict=False)}"
+    except ValueError:
+        return ""
+
+
+Cidr = Annotated[str, AfterValidator(_cidr), WithJsonSchema({"type": "string", "description": "IPv4 CIDR block"})]
+
+_DURATION = re.compile(r"(?:(\d{1,5})d)?(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
+
+
+def _duration(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value)
+    if not match or not value:
+        raise refuse("a duration such as 90m, 12h or 3d")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    WithJsonSchema({"type": "string", "description": "a duration such as 90m, 12h or 3d", "pattern": "^[0-9dhms]+$"}),
+]
+
+
+def _moment(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise refuse("a moment such as 2026-12-01T11:30:00Z") from error
+    if moment.tzinfo is None:
+        raise refuse("a moment with its offset, such as 2026-12-01T11:30:00Z", "add Z for UTC")
+    return moment
+
+
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+
+JsonValue = Any
