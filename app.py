@@ -1,0 +1,58 @@
+"""Composition root of ``cdk synth``, ``cdk diff`` and ``cdk deploy``: load, check, plan, assemble.  No decisions.
+
+The CDK CLI starts it, and so does plain ``python3 app.py``; both write the same files to ``cdk.out/``.  The file to read
+is ``cluster.yaml`` unless the context says otherwise (``-c config=FILE``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from eks_training.pipeline import Refused, planned
+from eks_training.toolchain import use_bundled_node
+
+DEFAULT_CONFIG = "cluster.yaml"
+
+
+def main() -> int:
+    """Write the cloud assembly, plan.json and summary.txt.
+
+    Returns the exit code: 0 done, 1 the configuration has errors, 2 it cannot be read.
+    """
+    context = _context()
+    outdir = Path(os.environ.get("CDK_OUTDIR", "cdk.out"))
+    try:
+        result = planned(str(context.get("config", DEFAULT_CONFIG)))
+    except Refused as refused:
+        print(refused.report, file=sys.stderr, end="")
+        return refused.exit_code
+    print(result.report, file=sys.stderr, end="")
+
+    use_bundled_node()
+    from aws_cdk import App
+
+    from stacks.assembly import add_stacks
+
+    app = App(outdir=str(outdir), context=context)
+    add_stacks(app, result.plan)
+    app.synth()
+    result.write(outdir)
+    return 0
+
+
+def _context() -> dict[str, Any]:
+    """The context that the CLI hands over; what stands in cdk.json when nobody does."""
+    if "CDK_CONTEXT_JSON" in os.environ:
+        context: dict[str, Any] = json.loads(os.environ["CDK_CONTEXT_JSON"])
+        overflow = os.environ.get("CONTEXT_OVERFLOW_LOCATION_ENV")
+        return {**context, **json.loads(Path(overflow).read_text())} if overflow else context
+    settings: dict[str, Any] = json.loads((Path(__file__).parent / "cdk.json").read_text())
+    return dict(settings["context"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
