@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from eks_training.finding import Finding, Path, Severity, Span
+from eks_training.finding import Finding, Path, Severity, Span, short
 
 MAX_DEPTH = 40
 """Nesting that no real configuration reaches; it bounds the walk over hostile input."""
@@ -28,6 +28,11 @@ _INT = re.compile(r"[-+]?[0-9]{1,200}")
 _OCT = re.compile(r"0o[0-7]{1,100}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,100}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+_LINE_END = re.compile(r"\r\n|[\n\r]")
+# Beside what YAML forbids: U+0085, U+2028 and U+2029, which this parser takes for the end of a line, even inside a
+# comment, and which YAML 1.2 and editors do not.
+_UNREADABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "map", "seq")}
 
@@ -82,20 +87,22 @@ def parse(text: str, file: str) -> tuple[Document | None, list[Finding]]:
     Returns the Document, or None when the text is no readable YAML mapping, and the findings either way.  Never raises
     for any text.
     """
-    lines = tuple(text.split("\n"))
+    lines = split_lines(text)
+    wrong = _UNREADABLE.search(text)
+    if wrong:
+        before = split_lines(text[: wrong.start()])
+        why = f"the invisible character #x{ord(wrong[0]):04x}"
+        return None, [_syntax(why, Span.point(len(before), len(before[-1]) + 1))]
     reader = _Reader(file, lines)
     try:
         reader.read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        span = Span.point(mark.line + 1, mark.column + 1) if mark else Span.point(1, 1)
+        span = _point(lines, mark) if mark else Span.point(1, 1)
         why = " ".join(str(part) for part in (error.context, error.problem) if part)
         return None, [_syntax(why, span)]
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position] if isinstance(error.position, int) else ""
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        return None, [_syntax(f"character #x{ord(text[len(before)]) if len(before) < len(text) else 0:04x} is not "
-                              "allowed in YAML", Span.point(line, column))]
+    except yaml.YAMLError as error:
+        return None, [_syntax(" ".join(str(error).split()), Span.point(1, 1))]
     findings = reader.findings
     if reader.broken:
         return None, findings
@@ -114,6 +121,26 @@ def parse(text: str, file: str) -> tuple[Document | None, list[Finding]]:
         )
         return None, findings
     return Document(file, lines, reader.root, reader.keys, reader.values), findings
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text as the parser counts them; never empty."""
+    return tuple(_LINE_END.split(text))
+
+
+def _span(lines: tuple[str, ...], start: yaml.Mark, end: yaml.Mark) -> Span:
+    """The stretch between two marks; the parser marks what is missing at the end one line below the last."""
+    places = []
+    for mark in (start, end):
+        line = min(mark.line + 1, len(lines))
+        past = mark.line >= len(lines)
+        places += [line, len(lines[-1]) + 1 if past else min(mark.column, len(lines[line - 1])) + 1]
+    return Span(*places)
+
+
+def _point(lines: tuple[str, ...], mark: yaml.Mark) -> Span:
+    span = _span(lines, mark, mark)
+    return Span.point(span.line, span.column)
 
 
 def _syntax(why: str, span: Span) -> Finding:
@@ -177,7 +204,7 @@ class _Reader:
         mark = event.start_mark
         self.findings.append(
             Finding(rule=rule, severity=Severity.ERROR, title=title, found=found, expected=expected, hint=hint,
-                    span=Span.point(mark.line + 1, mark.column + 1))
+                    span=_point(self.lines, mark))
         )
 
     def _check_node(self, event: yaml.Event) -> None:
@@ -204,18 +231,17 @@ class _Reader:
 
     def _close(self, event: yaml.Event) -> None:
         frame = self._stack.pop()
-        self.values[frame.path] = Span(frame.start.line + 1, frame.start.column + 1,
-                                       event.end_mark.line + 1, event.end_mark.column + 1)
+        span = _span(self.lines, frame.start, event.end_mark)
+        self.values.setdefault(frame.path, span)
         self._put(frame.items)
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        span = Span(event.start_mark.line + 1, event.start_mark.column + 1,
-                    event.end_mark.line + 1, event.end_mark.column + 1)
+        span = _span(self.lines, event.start_mark, event.end_mark)
         parent = self._stack[-1] if self._stack else None
         if parent is not None and parent.is_map and parent.pending is None:
             self._key(parent, event, span)
             return
-        self.values[self._next_path()] = span
+        self.values.setdefault(self._next_path(), span)
         self._put(_resolve(event))
 
     def _key(self, frame: _Frame, event: yaml.ScalarEvent, span: Span) -> None:
@@ -227,12 +253,12 @@ class _Reader:
         if key in frame.items:
             first = self.keys[path]
             self.findings.append(
-                Finding(rule="CFG002", severity=Severity.ERROR, title="the same key twice", found=f"`{key}` again",
-                        expected=f"`{key}` once; it first stands in line {first.line}",
+                Finding(rule="CFG002", severity=Severity.ERROR, title="the same key twice", found=f"`{short(key)}` again",
+                        expected=f"`{short(key)}` once; it first stands in line {first.line}",
                         hint="remove one of the two, or rename it", span=span)
             )
         else:
-            self.keys[path] = span
+            self.keys.setdefault(path, span)
         frame.pending, frame.pending_mark = key, event.start_mark
 
     def _next_path(self) -> Path:

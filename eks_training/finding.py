@@ -85,6 +85,11 @@ def locate(finding: Finding, document: Document) -> Finding:
     )
 
 
+def short(text: str, longest: int = 80) -> str:
+    """A text cut to a length that a message can carry."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def path_text(path: Path) -> str:
     """A path as people write it: ``pools.train.taints[0].key``."""
     text = ""

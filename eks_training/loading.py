@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from eks_training.document import Document, parse
-from eks_training.finding import Finding, Path, Severity, Span, locate
+from eks_training.document import Document, parse, split_lines
+from eks_training.finding import Finding, Path, Severity, Span, locate, short
 from eks_training.spec import Cluster
 
 MAX_BYTES = 1_000_000
@@ -45,28 +45,28 @@ def load(file: str) -> Loaded:
 
     Raises OSError when the file cannot be opened; nothing else, whatever the file holds.
     """
-    return load_bytes(FilePath(file).read_bytes(), file)
+    with FilePath(file).open("rb") as stream:
+        return load_bytes(stream.read(MAX_BYTES + 1), file)
 
 
 def load_bytes(data: bytes, file: str) -> Loaded:
     """Validate the content of a file; never raises."""
     if len(data) > MAX_BYTES:
-        return _refused(file, f"{len(data)} bytes", f"at most {MAX_BYTES} bytes", Span.point(1, 1))
+        return _refused(file, f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes", Span.point(1, 1))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        return _refused(file, f"byte 0x{data[error.start]:02x}", "UTF-8 text", Span.point(line, column))
+        shown = split_lines(data.decode("utf-8", "replace"))
+        before = split_lines(data[: error.start].decode("utf-8", "replace"))
+        span = Span.point(len(before), len(before[-1]) + 1)
+        return _refused(file, f"byte 0x{data[error.start]:02x}", "UTF-8 text", span, shown)
     text = text.replace("\r\n", "\n")
     document, findings = parse(text, file)
-    lines = tuple(text.split("\n"))
     if document is None:
-        return Loaded(file, lines, None, None, tuple(findings))
+        return Loaded(file, split_lines(text), None, None, tuple(findings))
     spec, more = validate(document)
     found = [locate(finding, document) for finding in (*findings, *more)]
-    return Loaded(file, lines, document, spec if not findings else None, tuple(sorted(found, key=Finding.order)))
+    return Loaded(file, document.lines, document, spec if not findings else None, tuple(sorted(found, key=Finding.order)))
 
 
 def validate(document: Document) -> tuple[Cluster | None, list[Finding]]:
@@ -79,23 +79,27 @@ def validate(document: Document) -> tuple[Cluster | None, list[Finding]]:
     try:
         return Cluster.model_validate(value), []
     except ValidationError as error:
-        numbers = [path for path in _numbers_for_text(error) if path in document.values]
+        numbers = list(_numbers_for_text(error, document))
         if not numbers:
-            return None, [_translate(detail, document) for detail in error.errors(include_url=False)]
+            return None, _translated(error, document)
     value = deepcopy(value)
     for path in numbers:
         _put(value, path, document.as_written(path))
     try:
         return Cluster.model_validate(value), []
     except ValidationError as error:
-        return None, [_translate(detail, document) for detail in error.errors(include_url=False)]
+        return None, _translated(error, document)
 
 
-def _numbers_for_text(error: ValidationError) -> Iterable[Path]:
+def _numbers_for_text(error: ValidationError, document: Document) -> Iterable[Path]:
     for detail in error.errors(include_url=False):
+        path, _ = _document_path(detail, document)
         number = isinstance(detail["input"], (int, float)) and not isinstance(detail["input"], bool)
-        if detail["type"] == "string_type" and number:
-            yield detail["loc"]
+        if not number or path not in document.values:
+            continue
+        words = str(detail.get("ctx", {}).get("expected", "")) if detail["type"] == "literal_error" else ""
+        if detail["type"] == "string_type" or f"'{document.as_written(path)}'" in words:
+            yield path
 
 
 def _put(value: Any, path: Path, new: str) -> None:
@@ -104,40 +108,89 @@ def _put(value: Any, path: Path, new: str) -> None:
     value[path[-1]] = new
 
 
-def _refused(file: str, found: str, expected: str, span: Span) -> Loaded:
+def _refused(file: str, found: str, expected: str, span: Span, lines: tuple[str, ...] = ()) -> Loaded:
     finding = Finding(rule="CFG001", severity=Severity.ERROR, title="not readable as YAML", found=found,
                       expected=expected, hint="is this the right file?", span=span)
-    return Loaded(file, (), None, None, (finding,))
+    return Loaded(file, lines, None, None, (finding,))
 
 
 # --- the validation library's errors in the user's words ---------------------------------------------------------------
 
 
+def _translated(error: ValidationError, document: Document) -> list[Finding]:
+    """One finding for each place; a misspelt key is not reported as a missing one besides."""
+    found: dict[tuple[Path, str, str], Finding] = {}
+    for detail in error.errors(include_url=False):
+        finding = _translate(detail, document)
+        key = (finding.at, finding.rule, finding.found)
+        before = found.get(key)
+        if before is not None and finding.expected not in before.expected:
+            finding = replace(before, expected=f"{before.expected}, or {finding.expected}")
+        found[key] = before if before is not None and finding.expected in before.expected else finding
+    meant = {(*item.at[:-1], item.hint.split("`")[1]) for item in found.values() if item.hint.startswith("did you mean")}
+    return [item for item in found.values() if item.rule != "CFG004" or item.at not in meant]
+
+
 def _translate(detail: ErrorDetails, document: Document) -> Finding:
     kind = detail["type"]
-    path, on_key = _document_path(detail["loc"], document)
+    path, on_key = _document_path(detail, document)
     context: Mapping[str, Any] = detail.get("ctx", {})
-    base = Finding(rule="CFG005", severity=Severity.ERROR, title="a value that this field does not take",
-                   found=_shown(detail["input"]), expected="", hint="", at=path, on_key=on_key)
+    value = detail["input"]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and path in document.values
+    base = Finding(
+        rule="CFG005",
+        severity=Severity.ERROR,
+        title="a value that this field does not take",
+        found=short(document.as_written(path)) if number else _shown(value),
+        expected="",
+        hint="",
+        at=path,
+        on_key=on_key,
+    )
     if kind == "extra_forbidden":
         return _unknown_key(base)
     if kind == "missing":
         return _missing_key(base)
-    return replace(base, **_expectation(kind, context, detail["msg"]))
+    return replace(base, **_expectation(kind, context, detail["msg"], path, value))
 
 
-def _document_path(loc: Iterable[str | int], document: Document) -> tuple[Path, bool]:
-    """The library's location without the union tags that it inserts; True when the key itself is at fault."""
-    path: Path = ()
-    parts = list(loc)
+def _document_path(detail: ErrorDetails, document: Document) -> tuple[Path, bool]:
+    """The library's location in terms of the file; True when the key itself is at fault.
+
+    The library inserts the names of union members, which no file holds, and it names the long form of a section that
+    the file writes as one word.
+    """
+    parts = list(detail["loc"])
     on_key = parts[-1:] == ["[key]"]
     if on_key:
         parts.pop()
+    path: Path = ()
+    candidates: list[Any] = [Cluster]
+    tags: set[str] = set()
     for index, part in enumerate(parts):
-        known = (*path, part) in document.keys or (*path, part) in document.values
-        if known or index == len(parts) - 1:
+        if part in tags:
+            tags = set()
+            continue
+        steps = [found for candidate in candidates for found in _step(candidate, part)]
+        unknown_key = index == len(parts) - 1 and detail["type"] == "extra_forbidden"
+        if steps or unknown_key:
             path = (*path, part)
-    return path, on_key
+            candidates = steps
+            tags = {tag for candidate in candidates for tag in _tags(candidate)}
+    scalars = [path[:length] for length in range(len(path)) if _is_scalar(document.value, path[:length])]
+    return (scalars[0] if scalars else path), on_key
+
+
+def _is_scalar(value: Any, path: Path) -> bool:
+    """Whether a single value stands at a path; False when nothing does."""
+    for part in path:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return False
+    return value is not None and not isinstance(value, (dict, list))
 
 
 def _unknown_key(base: Finding) -> Finding:
@@ -146,9 +199,11 @@ def _unknown_key(base: Finding) -> Finding:
     near = difflib.get_close_matches(key, allowed, n=3, cutoff=0.6)
     named = near or sorted(allowed)[:MAX_ALTERNATIVES]
     hint = f"did you mean `{near[0]}`?" if near else "remove the key"
-    return replace(base, rule="CFG003", title="unknown key", found=f"`{key}`",
-                   expected=" or ".join(f"`{name}`" for name in near) if near else "one of " + ", ".join(named),
-                   hint=hint, on_key=True)
+    more = ", …" if len(named) < len(allowed) else ""
+    expected = " or ".join(f"`{name}`" for name in near) if near else f"one of {', '.join(named)}{more}"
+    return replace(
+        base, rule="CFG003", title="unknown key", found=f"`{short(key)}`", expected=expected, hint=hint, on_key=True
+    )
 
 
 def _missing_key(base: Finding) -> Finding:
@@ -164,6 +219,10 @@ def _plain(expected: str) -> Callable[[Mapping[str, Any]], str]:
 
 _EXPECTED: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "string_type": _plain("text"),
+    "union_tag_not_found": _plain("another kind of value"),
+    "finite_number": _plain("a number"),
+    "float_type": _plain("a number"),
+    "int_parsing_size": _plain("a smaller number"),
     "int_type": _plain("a whole number"),
     "int_from_float": _plain("a whole number"),
     "bool_type": _plain("true or false"),
@@ -184,11 +243,27 @@ _EXPECTED: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def _expectation(kind: str, context: Mapping[str, Any], message: str) -> dict[str, str]:
+_SHORT_FORMS = {
+    "capacity": "`on-demand`, `spot`, or a section {type: …, id: …}",
+    "placement": "`cluster`, `none`, or {existing: NAME}",
+    "nodes": "a whole number, or {min: NUMBER, max: NUMBER}",
+}
+"""Fields that take a word or number as well as a section: what the library knows is only half of it."""
+
+_OF_A_WHOLE_FIELD = {"model_type", "model_attributes_type", "literal_error", "int_type", "int_from_float"}
+
+
+def _expectation(kind: str, context: Mapping[str, Any], message: str, path: Path, value: object) -> dict[str, str]:
     expected = _EXPECTED[kind](context) if kind in _EXPECTED else message[:1].lower() + message[1:]
+    if kind in _OF_A_WHOLE_FIELD and path[:1] == ("pools",) and path[-1] in _SHORT_FORMS and len(path) == 3:
+        expected = _SHORT_FORMS[str(path[-1])]
     hint = str(context.get("hint", "")) if kind == "form" else ""
     if kind == "bool_type":
         hint = "write true or false without quotes"
+    elif kind == "int_type" and isinstance(value, str) and value.isascii() and value.isdigit():
+        hint = f"write {short(value)} without quotes"
+    elif kind == "string_type" and isinstance(value, bool):
+        hint = f'write "{str(value).lower()}" in quotes if the word is meant'
     return {"expected": expected, "hint": hint}
 
 
@@ -202,8 +277,7 @@ def _shown(value: object) -> str:
         return "a section with keys and values"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    text = str(value)
-    text = text if len(text) <= 80 else text[:77] + "…"
+    text = short(str(value))
     return f'the text "{text}"' if isinstance(value, str) else text
 
 
@@ -244,6 +318,17 @@ def _step(annotation: Any, part: str | int) -> Iterable[Any]:
             yield typing.get_args(member)[1]
         elif typing.get_origin(member) is list:
             yield typing.get_args(member)[0]
+
+
+def _tags(annotation: Any) -> Iterable[str]:
+    """The names of union members that the library puts into locations."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        yield from (str(item.tag) for item in arguments[1:] if isinstance(item, Tag))
+        yield from _tags(arguments[0])
+    elif origin in (typing.Union, types.UnionType):
+        for member in arguments:
+            yield from _tags(member)
 
 
 def _models(annotation: Any) -> Iterable[type[BaseModel]]:

@@ -9,10 +9,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eks_training.finding import Finding, Severity, Span, path_text
+from eks_training.finding import Finding, Severity, Span, path_text, short
 
 MAX_LINE = 160
 """Columns of a quoted source line; longer lines are cut around the caret."""
+
+
+MAX_TEXT = 400
+"""Characters of one line of a message; what a file holds may be longer than anybody reads."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +88,20 @@ def _record(finding: Finding) -> dict[str, object]:
 def _labelled(label: str, value: str) -> Iterable[str]:
     if not value:
         return
-    first, *rest = value.split("\n")
+    first, *rest = (_printable(short(line, MAX_TEXT)) for line in value.split("\n"))
     yield f"   {label:<10}{first}"
     yield from (f"   {'':<10}{line}" for line in rest)
+
+
+def _printable(text: str) -> str:
+    """A text that cannot steer the terminal; each character keeps its column."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _quote(span: Span, lines: Sequence[str], style: Style) -> Iterable[str]:
     if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
         return
-    source = "".join(char if char.isprintable() else " " for char in lines[span.line - 1].rstrip("\r"))
+    source = _printable(lines[span.line - 1])
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(source)
     cut = max(0, start - MAX_LINE // 2) if len(source) > MAX_LINE else 0

@@ -104,8 +104,9 @@ def all_rules() -> tuple[Rule, ...]:
 
 def check(document: Document, subject: Subject, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
     """Run the rules; the findings that remain after suppressions, in the order of the file."""
-    found = [finding for rule in (all_rules() if rules is None else rules) for finding in _run(rule, subject)]
-    kept = _suppress(found, subject.spec, {rule.id: rule for rule in all_rules()})
+    chosen = all_rules() if rules is None else rules
+    found = [finding for rule in chosen for finding in _run(rule, subject)]
+    kept = _suppress(found, subject.spec, {rule.id: rule for rule in (*all_rules(), *chosen)})
     return tuple(sorted((locate(finding, document) for finding in kept), key=Finding.order))
 
 

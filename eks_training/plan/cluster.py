@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eks_training import naming
 from eks_training.facts import Facts
@@ -21,12 +21,16 @@ class ServiceAccountRole:
 
 @dataclass(frozen=True)
 class Addon:
-    """An EKS add-on.  ``version`` None leaves the choice to EKS, once, at creation."""
+    """An EKS add-on.  ``version`` None leaves the choice to EKS, once, at creation.
+
+    ``after`` names the add-ons of the same cluster that must be there first.
+    """
 
     name: str
     version: str | None
     before_nodes: bool
     roles: tuple[ServiceAccountRole, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class ClusterPlan:
     administrators: tuple[str, ...]
     scaling_tier: str
     log_retention_days: int
+    retain_logs: bool
+    deletion_protection: bool
     extended_support: bool
     addons: tuple[Addon, ...]
     storage_addons: tuple[Addon, ...]
@@ -47,10 +53,15 @@ class ClusterPlan:
     security_group_id: Output
 
 
+_AGENT = "eks-pod-identity-agent"
+
+# The CNI takes its role from the agent, not from the node: the first node must find the agent and the association, or
+# the CNI cannot attach addresses and the node never becomes Ready.  The agent itself runs in the host's network and
+# needs no CNI.
 _CORE = (
-    Addon("vpc-cni", None, True, (ServiceAccountRole("aws-node", ("AmazonEKS_CNI_Policy",)),)),
+    Addon(_AGENT, None, True),
     Addon("kube-proxy", None, True),
-    Addon("eks-pod-identity-agent", None, True),
+    Addon("vpc-cni", None, True, (ServiceAccountRole("aws-node", ("AmazonEKS_CNI_Policy",)),), after=(_AGENT,)),
     Addon("eks-node-monitoring-agent", None, False),
     Addon("coredns", None, False),
     Addon("metrics-server", None, False),
@@ -89,7 +100,7 @@ def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
 
     def pinned(addon: Addon) -> Addon:
         version = pins.get(addon.name) or facts.versions.version(addon.name)
-        return Addon(addon.name, version, addon.before_nodes, addon.roles)
+        return replace(addon, version=version)
 
     storage = spec.storage
     wanted = [
@@ -103,8 +114,11 @@ def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
         kubernetes_version=kubernetes.version or facts.default_kubernetes,
         public_cidrs=tuple(kubernetes.endpoint.allowed_cidrs) if kubernetes.endpoint.access == "public" else (),
         administrators=tuple(kubernetes.administrators),
-        scaling_tier=kubernetes.scaling_tier,
+        scaling_tier="standard" if kubernetes.scaling_tier == "standard" else f"tier-{kubernetes.scaling_tier}",
         log_retention_days=kubernetes.log_retention_days,
+        # One choice of the user says what is a throwaway cluster and what is not.
+        retain_logs=spec.storage.removal == "retain",
+        deletion_protection=spec.storage.removal == "retain",
         extended_support=kubernetes.support == "extended",
         addons=tuple(pinned(addon) for addon in _CORE),
         storage_addons=tuple(pinned(addon) for addon in wanted),

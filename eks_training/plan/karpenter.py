@@ -46,8 +46,6 @@ class KarpenterPlan:
     stack: str
     namespace: str
     service_account: str
-    queue_name: str
-    node_role_name: str
     isolated_vpc: bool
     instance_profile: Output | None
     node_role: Output
@@ -66,8 +64,6 @@ def plan_karpenter(spec: Cluster, network: NetworkPlan) -> KarpenterPlan:
         stack=stack,
         namespace=NAMESPACE,
         service_account=SERVICE_ACCOUNT,
-        queue_name=naming.bounded(f"{spec.name}-karpenter", 80),
-        node_role_name=naming.bounded(f"{spec.name}-{spec.region}-karpenter-node", 64),
         isolated_vpc=isolated,
         instance_profile=Output(stack, "NodeInstanceProfile") if isolated else None,
         node_role=Output(stack, "NodeRoleName"),

@@ -1,7 +1,7 @@
 """The network part of the Plan: zones, subnets, way out.
 
 A new VPC /p is cut like this: the lower half is the one training subnet (/p+1); the next two eighths are the system
-subnets of both zones (/p+3); a /26 for the NAT gateway and two /28 for the control plane come from the end.  Pods take
+subnets of both zones (/p+3); a /26 for the NAT gateway and two /27 for the control plane come from the end.  Pods take
 VPC addresses, so the training subnet gets all that can be spared; EKS wants at least 16 free addresses in each
 control-plane subnet (EKS User Guide, network requirements).
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from eks_training import naming
+from eks_training.plan.value import Output, Value
 from eks_training.spec import Cluster
 from eks_training.spec.network import ExistingSubnet, ExistingVpc
 
@@ -39,13 +40,24 @@ class Zone:
 
 @dataclass(frozen=True)
 class Subnet:
-    """One subnet; ``id`` is set when it exists already."""
+    """One subnet; ``id`` is set when it exists already, ``tags`` only when it is made here."""
 
     key: str
     role: Role
     zone: Zone
     cidr: str
     id: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether nothing in it can be reached from the internet."""
+        return self.role != "nat"
+
+    @property
+    def routed_out(self) -> bool:
+        """Whether it needs a way out: nodes and functions do, the interfaces of the control plane call nobody."""
+        return self.role in ("training", "system")
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,12 @@ class NetworkPlan:
     egress: Literal["nat", "endpoints", "internet-gateway"]
     interface_endpoints: tuple[str, ...]
     flow_log_retention_days: int | None
+    retain_logs: bool
     efa_security_group: bool
+    vpc: Value
+    training_subnet_id: Value
+    node_security_group_id: Output
+    efa_security_group_id: Output | None
 
     def by_role(self, role: Role) -> tuple[Subnet, ...]:
         """Subnets of one role, training zone first."""
@@ -73,8 +90,12 @@ class NetworkPlan:
         return self.by_role("training")[0]
 
 
-ENDPOINTS_ALWAYS = ("ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "logs", "sts")
-"""Interface endpoints that nodes, add-ons and the manifest function need without NAT (EKS User Guide, private clusters)."""
+ENDPOINTS_ALWAYS = ("ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "lambda", "logs", "sts")
+"""Interface endpoints that nodes, add-ons and the manifest function need without NAT (EKS User Guide, private
+clusters).  Lambda: the function that applies manifests is called by another one that runs in the VPC too."""
+
+TAG_INTERNAL_LOAD_BALANCER = "kubernetes.io/role/internal-elb"
+"""Subnets in which Kubernetes puts internal load balancers (EKS User Guide, subnet requirements)."""
 
 
 def cut(cidr: str) -> dict[str, str]:
@@ -87,7 +108,7 @@ def cut(cidr: str) -> dict[str, str]:
     training, rest = whole.subnets(prefixlen_diff=1)
     system_a, system_b, _, last = rest.subnets(prefixlen_diff=2)
     *_, nat = last.subnets(new_prefix=26)
-    control = list(nat.supernet(new_prefix=25).subnets(new_prefix=28))[:2]
+    control = list(nat.supernet(new_prefix=25).subnets(new_prefix=27))[:2]
     return {
         "training": str(training),
         "system-a": str(system_a),
@@ -108,26 +129,37 @@ def plan_network(spec: Cluster, *, efa: bool, karpenter: bool) -> NetworkPlan:
     network = spec.network
     training, second = Zone(network.training_zone), Zone(network.second_zone)
     existing = network.existing_vpc
+    stack = naming.stack(spec.name, naming.NETWORK)
     return NetworkPlan(
-        stack=naming.stack(spec.name, naming.NETWORK),
+        stack=stack,
         vpc_id=existing.id if existing else None,
         cidr=existing.cidr if existing else str(network.cidr),
         training_zone=training,
         second_zone=second,
-        subnets=_existing_subnets(existing, training) if existing else _new_subnets(spec, training, second),
+        subnets=_existing_subnets(existing, training) if existing else _new_subnets(spec, training, second, karpenter),
         egress=network.egress,
         interface_endpoints=_endpoints(spec, karpenter) if network.egress == "endpoints" and not existing else (),
-        flow_log_retention_days=network.flow_logs.retention_days if network.flow_logs.enabled and not existing else None,
+        flow_log_retention_days=network.flow_logs.retention_days
+        if network.flow_logs.enabled and not existing
+        else None,
+        # Whoever keeps the data keeps the record of who reached it.
+        retain_logs=spec.storage.removal == "retain",
         efa_security_group=efa,
+        vpc=existing.id if existing else Output(stack, "VpcId"),
+        training_subnet_id=existing.training_subnet.id if existing else Output(stack, "TrainingSubnetId"),
+        node_security_group_id=Output(stack, "NodeSecurityGroupId"),
+        efa_security_group_id=Output(stack, "EfaSecurityGroupId") if efa else None,
     )
 
 
-def _new_subnets(spec: Cluster, training: Zone, second: Zone) -> tuple[Subnet, ...]:
+def _new_subnets(spec: Cluster, training: Zone, second: Zone, karpenter: bool) -> tuple[Subnet, ...]:
     blocks = cut(str(spec.network.cidr))
+    discovery = ((naming.TAG_DISCOVERY, spec.name),) if karpenter else ()
+    balanced = ((TAG_INTERNAL_LOAD_BALANCER, "1"),)
     subnets = (
-        Subnet("training", "training", training, blocks["training"]),
-        Subnet("system-a", "system", training, blocks["system-a"]),
-        Subnet("system-b", "system", second, blocks["system-b"]),
+        Subnet("training", "training", training, blocks["training"], tags=discovery),
+        Subnet("system-a", "system", training, blocks["system-a"], tags=balanced),
+        Subnet("system-b", "system", second, blocks["system-b"], tags=balanced),
         Subnet("control-plane-a", "control-plane", training, blocks["control-plane-a"]),
         Subnet("control-plane-b", "control-plane", second, blocks["control-plane-b"]),
     )

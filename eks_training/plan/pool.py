@@ -254,7 +254,7 @@ def _placement(name: str, pool: Pool, stack: str) -> PlacementPlan:
     if isinstance(pool.placement, ExistingPlacement):
         return PlacementPlan("existing", pool.placement.existing)
     if pool.placement == "cluster":
-        return PlacementPlan("create", Output(stack, f"PlacementGroup{naming.pascal(name)}"))
+        return PlacementPlan("create", Output(stack, f"PlacementGroup{naming.pascal(name)}Name"))
     return PlacementPlan("none")
 
 

@@ -82,6 +82,7 @@ class EfsPlan:
     backups: bool
     retain: bool
     mount_target_subnets: tuple[str, ...]
+    root_access: bool
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,29 @@ class BucketPlan:
     bucket_name: Value
     fixed_name: str | None
     kms: bool
-    kms_key_arn: str | None
+    kms_key_arn: Value | None
     noncurrent_days: int
     abort_uploads_days: int
     retain: bool
     grants: tuple[GrantPlan, ...]
     mount: bool
+
+
+@dataclass(frozen=True)
+class BucketUse:
+    """What a service account does with one bucket; ``bucket`` is a key of the Plan's buckets."""
+
+    bucket: str
+    write: bool
+
+
+@dataclass(frozen=True)
+class AccessPlan:
+    """Every bucket of one service account: EKS links a service account to one role only."""
+
+    namespace: str
+    service_account: str
+    buckets: tuple[BucketUse, ...]
 
 
 @dataclass(frozen=True)
@@ -119,11 +137,12 @@ class StoragePlan:
     lustre: tuple[LustrePlan, ...]
     efs: tuple[EfsPlan, ...]
     buckets: tuple[BucketPlan, ...]
+    access: tuple[AccessPlan, ...]
 
     @property
     def empty(self) -> bool:
-        """Nothing at all."""
-        return not (self.lustre or self.efs or self.buckets)
+        """Nothing for pods: no driver to install and no right to give.  A bucket alone is not enough."""
+        return not (self.lustre or self.efs or self.access or any(bucket.mount for bucket in self.buckets))
 
     @property
     def creates(self) -> bool:
@@ -139,12 +158,27 @@ def plan_storage(spec: Cluster, network: NetworkPlan) -> StoragePlan:
     """Decide every property of the file systems and buckets."""
     stack = naming.stack(spec.name, naming.STORAGE)
     retain = spec.storage.removal == "retain"
+    buckets = tuple(_bucket(name, item, stack, retain) for name, item in spec.storage.buckets.items())
     return StoragePlan(
         stack=stack,
         access_stack=naming.stack(spec.name, naming.STORAGE_ACCESS),
         lustre=tuple(_lustre(name, item, stack, retain) for name, item in spec.storage.lustre.items()),
         efs=tuple(_efs(name, item, stack, retain, network) for name, item in spec.storage.efs.items()),
-        buckets=tuple(_bucket(name, item, stack, retain) for name, item in spec.storage.buckets.items()),
+        buckets=buckets,
+        access=_access(buckets),
+    )
+
+
+def _access(buckets: tuple[BucketPlan, ...]) -> tuple[AccessPlan, ...]:
+    """Grants by service account; of two grants on one bucket the wider one counts."""
+    found: dict[tuple[str, str], dict[str, bool]] = {}
+    for bucket in buckets:
+        for grant in bucket.grants:
+            uses = found.setdefault((grant.namespace, grant.service_account), {})
+            uses[bucket.name] = uses.get(bucket.name, False) or grant.write
+    return tuple(
+        AccessPlan(namespace, account, tuple(BucketUse(bucket, write) for bucket, write in uses.items()))
+        for (namespace, account), uses in found.items()
     )
 
 
@@ -204,7 +238,7 @@ def _efs(name: str, item: Efs, stack: str, retain: bool, network: NetworkPlan) -
     key = f"Efs{naming.pascal(name)}"
     if item.existing:
         points = tuple(AccessPointPlan(point, id) for point, id in item.existing.access_points.items())
-        return EfsPlan(name, False, item.existing.id, points, "", False, True, ())
+        return EfsPlan(name, False, item.existing.id, points, "", False, True, (), False)
     assert item.create is not None
     asked = item.create
     return EfsPlan(
@@ -216,6 +250,8 @@ def _efs(name: str, item: Efs, stack: str, retain: bool, network: NetworkPlan) -
         backups=asked.backups,
         retain=_keeps(asked.removal, retain),
         mount_target_subnets=_one_subnet_per_zone(network),
+        # An access point may enforce uid 0, and EFS squashes root without this right.
+        root_access=any(point.uid == 0 for point in asked.access_points.values()),
     )
 
 
@@ -234,13 +270,15 @@ def _one_subnet_per_zone(network: NetworkPlan) -> tuple[str, ...]:
 
 def _bucket(name: str, item: Bucket, stack: str, retain: bool) -> BucketPlan:
     asked, existing = item.create, item.existing
+    key = f"Bucket{naming.pascal(name)}"
+    kms = bool(asked and asked.encryption == "kms")
     return BucketPlan(
         name=name,
         create=existing is None,
-        bucket_name=existing.bucket_name if existing else Output(stack, f"Bucket{naming.pascal(name)}Name"),
+        bucket_name=existing.bucket_name if existing else Output(stack, f"{key}Name"),
         fixed_name=asked.bucket_name if asked else None,
-        kms=bool(asked and asked.encryption == "kms"),
-        kms_key_arn=existing.kms_key_arn if existing else None,
+        kms=kms,
+        kms_key_arn=existing.kms_key_arn if existing else Output(stack, f"{key}KeyArn") if kms else None,
         noncurrent_days=asked.noncurrent_days if asked else 0,
         abort_uploads_days=asked.abort_uploads_days if asked else 0,
         retain=_keeps(asked.removal if asked else None, retain),

@@ -28,9 +28,12 @@ def refuse(expected: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("form", "not in the expected form", {"expected": expected, "hint": hint})
 
 
-def form(pattern: str, expected: str, hint: str = "") -> Callable[[str], str]:
-    """A check of the whole text against a regular expression; ``expected`` says it in words."""
-    compiled = re.compile(pattern)
+def form(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = False) -> Callable[[str], str]:
+    """A check of the whole text against a regular expression; ``expected`` says it in words.
+
+    Letters are a to z unless ``any_alphabet`` admits those of other scripts: AWS and Kubernetes names do not.
+    """
+    compiled = re.compile(pattern, 0 if any_alphabet else re.ASCII)
 
     def check(value: str) -> str:
         if not compiled.fullmatch(value):
@@ -40,10 +43,11 @@ def form(pattern: str, expected: str, hint: str = "") -> Callable[[str], str]:
     return check
 
 
-def text_type(pattern: str, expected: str, hint: str = "") -> Any:
-    """A text type with a form; also written into the JSON Schema for editors."""
+def text_type(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = False) -> Any:
+    """A text type with a form; also written into the JSON Schema for editors, whose patterns know ASCII letters only."""
+    shown = {} if any_alphabet else {"pattern": f"^(?:{pattern})$"}
     return Annotated[
         str,
-        AfterValidator(form(pattern, expected, hint)),
-        WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$", "description": expected}),
+        AfterValidator(form(pattern, expected, hint, any_alphabet=any_alphabet)),
+        WithJsonSchema({"type": "string", **shown, "description": expected}),
     ]

@@ -134,7 +134,9 @@ class Pool(Section):
     """An EKS managed node group, or Karpenter."""
     nodes: Nodes
     """A fixed number, or {min, max}."""
-    capacity: Annotated[Capacity, BeforeValidator(_short_capacity)] = Field(
+    capacity: Annotated[
+        Capacity, BeforeValidator(_short_capacity, json_schema_input_type=Capacity | Literal["on-demand", "spot"])
+    ] = Field(
         default_factory=lambda: Capacity(type="on-demand")
     )
     """How the instances are bought."""

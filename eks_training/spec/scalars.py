@@ -55,9 +55,22 @@ MountName = text_type(r"[A-Za-z0-9_-]{1,8}", "a Lustre mount name: 1 to 8 letter
 BucketName = text_type(
     r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]", "a bucket name: 3 to 63 small letters, digits, dots and hyphens"
 )
+KmsKeyArn = text_type(
+    r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+",
+    "the ARN of a KMS key such as arn:aws:kms:us-east-2:111122223333:key/…",
+    "policies need the ARN of the key itself, not of an alias",
+)
 S3Prefix = text_type(r"(?:[\w!.*'()-]+/)+", "an S3 prefix that ends with a slash, such as datasets/c4/")
-LustrePath = text_type(r"/(?:[\w.-]+(?:/[\w.-]+)*/?)?", "an absolute path inside the file system, such as /data")
-AbsolutePath = text_type(r"/(?:[\w.-]+/?)*", "an absolute path such as /home")
+# `.` and `..` would make two paths equal that look different.
+LustrePath = text_type(
+    r"/(?!(?:.*/)?\.\.?(?:/|$))(?:[\w.-]+(?:/[\w.-]+)*/?)?",
+    "an absolute path inside the file system, such as /data, without . and ..",
+)
+# Amazon EFS API Reference, RootDirectory: at most four directories, 100 characters, none of them starting with a dot.
+AccessPointPath = text_type(
+    r"/|(?=.{1,100}$)(?:/(?!\.)[\w.-]+){1,4}",
+    "/ or a path of one to four directories such as /home or /projects/llm, without a slash at the end",
+)
 LabelKey = text_type(
     r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?",
     "a Kubernetes label key: an optional DNS prefix and a slash, then at most 63 letters, digits, -, _ or .",
@@ -65,8 +78,12 @@ LabelKey = text_type(
 LabelValue = text_type(
     r"(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?", "a Kubernetes label value: at most 63 letters, digits, -, _ or ."
 )
-TagKey = text_type(r"(?!aws:)[\w .:/=+@-]{1,128}", "a tag key of 1 to 128 characters that does not start with aws:")
-TagValue = text_type(r"[\w .:/=+@-]{0,256}", "a tag value of at most 256 letters, digits, spaces and _.:/=+-@")
+TagKey = text_type(
+    r"(?!aws:)[\w .:/=+@-]{1,128}", "a tag key of 1 to 128 characters that does not start with aws:", any_alphabet=True
+)
+TagValue = text_type(
+    r"[\w .:/=+@-]{0,256}", "a tag value of at most 256 letters, digits, spaces and _.:/=+-@", any_alphabet=True
+)
 NamespaceName = text_type(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", "a Kubernetes namespace name")
 RuleId = text_type(r"[A-Z]{2,4}[0-9]{3}", "a rule id such as EFA002", "`python -m eks_training rules` lists them")
 ClockTime = text_type(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'a time of day in UTC such as "03:30"')
@@ -74,7 +91,7 @@ WeekTime = text_type(
     r"[1-7]:(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'day, hour and minute in UTC such as "7:03:30" (1 is Monday)'
 )
 AddonVersion = text_type(r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+", "an EKS add-on version such as v1.12.4-eksbuild.1")
-Permissions = text_type(r"0?[0-7]{3,4}", 'an octal mode in quotes such as "0750"')
+Permissions = text_type(r"[0-7]{3,4}", 'an octal mode in quotes such as "0750"')
 
 
 def _cidr(value: str) -> str:

@@ -8,13 +8,14 @@ from pydantic import Field
 
 from eks_training.spec.base import Section
 from eks_training.spec.scalars import (
-    AbsolutePath,
     AccessPointId,
+    AccessPointPath,
     BucketName,
     ClockTime,
     DnsName,
     EntryName,
     FileSystemId,
+    KmsKeyArn,
     LustrePath,
     MountName,
     NamespaceName,
@@ -33,7 +34,7 @@ class ReadCache(Section):
 
     sizing: Literal["NO_CACHE", "USER_PROVISIONED", "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"]
     """How the cache is sized."""
-    size_gib: Annotated[int, Field(ge=32)] | None = None
+    size_gib: Annotated[int, Field(ge=8)] | None = None
     """Size in GiB, with USER_PROVISIONED only."""
 
 
@@ -41,7 +42,7 @@ class Metadata(Section):
     """Metadata performance of a PERSISTENT_2 file system."""
 
     mode: Literal["AUTOMATIC", "USER_PROVISIONED"]
-    """Scaled by FSx (SSD only), or set by `iops`."""
+    """Scaled by FSx, or set by `iops`; USER_PROVISIONED with Intelligent-Tiering."""
     iops: int | None = None
     """Metadata operations per second, with USER_PROVISIONED."""
 
@@ -83,7 +84,7 @@ class LustreCreate(Section):
     """Deployment type."""
     storage_class: Literal["SSD", "INTELLIGENT_TIERING"] = "SSD"
     """SSD, or Intelligent-Tiering (PERSISTENT_2 only)."""
-    capacity_gib: Annotated[int, Field(ge=1)] | None = None
+    capacity_gib: Annotated[int, Field(ge=1, le=2147483647)] | None = None
     """Size in GiB: 1200, 2400, then steps of 2400.  Not with Intelligent-Tiering."""
     throughput_mbps_per_tib: int | None = None
     """MB/s per TiB of PERSISTENT_2 SSD: 125, 250, 500 or 1000."""
@@ -100,7 +101,7 @@ class LustreCreate(Section):
     lustre_version: Literal["2.10", "2.12", "2.15"] = "2.15"
     """Server version; the clients of current node images need 2.15."""
     backups: Backups | None = None
-    """Automatic backups (PERSISTENT_2)."""
+    """Automatic backups (PERSISTENT_2 without associations)."""
     maintenance_window: WeekTime | None = None
     """Weekly maintenance start in UTC."""
     associations: dict[EntryName, Association] = {}
@@ -136,7 +137,7 @@ class Lustre(Section):
 class AccessPoint(Section):
     """An EFS access point that enforces one identity on everything below its path."""
 
-    path: AbsolutePath
+    path: AccessPointPath
     """Directory, made on first use."""
     uid: Annotated[int, Field(ge=0, le=4294967295)]
     """POSIX user id that every client gets."""
@@ -210,7 +211,7 @@ class BucketExisting(Section):
     """Its global name."""
     region: Region | None = None
     """Its Region, if it is not the cluster's."""
-    kms_key_arn: str | None = None
+    kms_key_arn: KmsKeyArn | None = None
     """The key of its default encryption, if it uses SSE-KMS."""
 
 

@@ -1,0 +1,177 @@
+"""Rules about node images: releases, variants, kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from eks_training.finding import Related
+from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
+from eks_training.rules import reading
+
+_AL2023 = re.compile(r"1\.([0-9]{2})\.[0-9]{1,3}-20[0-9]{6}")
+_BOTTLEROCKET = re.compile(r"v?1\.[0-9]{1,3}\.[0-9]{1,3}-[0-9a-f]{8}")
+NEWER_KERNEL_MINOR = 36
+"""From this Kubernetes minor on, EKS node images run kernel 6.18; images of earlier ones run 6.12."""
+
+_CHANGELOG = "awslabs/amazon-eks-ami@81fec2e CHANGELOG.md (v20260714)"
+_TRN = "instance_type: trn1.32xlarge"
+_ARM_NEURON = """\
+instance_types:
+  trn9.48xlarge:
+    source: a data sheet, read 2026-12-01
+    arch: arm64
+    accelerator: {kind: neuron, model: trainium9, count: 16}
+    efa_interfaces: 0
+pools: {train: {instance_type: trn9.48xlarge, nodes: 1, placement: none}}
+"""
+_RELEASES = {
+    "al2023": ("1.35.6-20260714", "aws ssm get-parameter --name /aws/service/eks/optimized-ami/…/release_version"),
+    "bottlerocket": ("1.47.0-6154605b", "aws ssm get-parameter --name /aws/service/bottlerocket/…/image_version"),
+}
+
+
+@rule(
+    "IMG001",
+    ERROR,
+    "release in another family's form",
+    source=f"{_CHANGELOG}; aws-controllers-k8s/community#2644 (form of a Bottlerocket release)",
+    bad="pools: {train: {image: {release: latest}}}",
+    good="pools: {train: {image: {release: 1.35.6-20260714}}}",
+    fixed=True,
+)
+def release_form(subject: Subject) -> Iterator[Fault]:
+    """A release names one image for good: Kubernetes version and date for AL2023, Bottlerocket version and commit for
+    Bottlerocket.  `latest` and the like mean another image every week, and nodes of one job may then differ.
+    """
+    for _name, pool, at in reading.pools(subject.spec):
+        release, family = pool.image.release, pool.image.family
+        form = _AL2023 if family == "al2023" else _BOTTLEROCKET
+        if release is not None and not form.fullmatch(release):
+            example, command = _RELEASES[family]
+            yield Fault(
+                (*at, "image", "release"),
+                f"{release} for {family}",
+                f"a release such as {example}",
+                f"leave it out, or look it up: {command}",
+            )
+
+
+@rule(
+    "IMG002",
+    ERROR,
+    "release of another Kubernetes minor",
+    source="EKS User Guide, Create a managed node group for your cluster (releaseVersion fits the version)",
+    bad="pools: {train: {image: {release: 1.34.9-20260714}}}",
+    good="pools: {train: {image: {release: 1.35.6-20260714}}}",
+)
+def release_minor(subject: Subject) -> Iterator[Fault]:
+    """A node group has the cluster's Kubernetes version, and EKS refuses an image of another minor.  After an upgrade
+    of the cluster a pinned release has to move with it.
+    """
+    wanted = reading.kubernetes_version(subject)
+    for _name, pool, at in reading.pools(subject.spec):
+        match = _AL2023.fullmatch(pool.image.release or "")
+        if pool.image.family == "al2023" and match and f"1.{match[1]}" != wanted:
+            related = (Related(("kubernetes", "version"), wanted),) if subject.spec.kubernetes.version else ()
+            yield Fault(
+                (*at, "image", "release"),
+                f"an image of Kubernetes 1.{match[1]}",
+                f"one of {wanted}",
+                "leave it out for the release of the version table",
+                related,
+            )
+
+
+@rule(
+    "IMG003",
+    ERROR,
+    "Bottlerocket for Neuron devices",
+    source="EKS API Reference, CreateNodegroup.amiType (Bottlerocket has NVIDIA variants and no Neuron one)",
+    bad=f"pools: {{train: {{{_TRN}, local_nvme: none, image: {{family: bottlerocket}}}}}}",
+    good=f"pools: {{train: {{{_TRN}, image: {{family: al2023}}}}}}",
+    fixed=True,
+)
+def no_bottlerocket_neuron(subject: Subject) -> Iterator[Fault]:
+    """No Bottlerocket variant carries the Neuron driver.  Nodes would join and show no device."""
+    for _name, pool, at, instance in reading.pools_of_known_type(subject):
+        device = instance.accelerator
+        if pool.image.family == "bottlerocket" and device is not None and device.kind == "neuron":
+            yield Fault(
+                (*at, "image", "family"),
+                f"bottlerocket on {pool.instance_type}",
+                "al2023",
+                related=(Related((*at, "instance_type"), "Neuron devices"),),
+            )
+
+
+@rule(
+    "IMG004",
+    ERROR,
+    "no Neuron image for arm64",
+    source=f"{_CHANGELOG}; EKS API Reference, CreateNodegroup.amiType (AL2023_x86_64_NEURON only)",
+    bad=_ARM_NEURON,
+    good=_ARM_NEURON.replace("arm64", "amd64"),
+    fixed=True,
+)
+def no_arm_neuron(subject: Subject) -> Iterator[Fault]:
+    """The Neuron image exists for x86-64 alone.  A type that is declared as arm64 with Neuron devices has no image, or
+    its architecture was declared wrongly.
+    """
+    for _name, pool, at, instance in reading.pools_of_known_type(subject):
+        device = instance.accelerator
+        if instance.arch == "arm64" and device is not None and device.kind == "neuron":
+            declared = pool.instance_type in subject.spec.instance_types
+            where = ("instance_types", pool.instance_type) if declared else (*at, "instance_type")
+            yield Fault(where, f"{pool.instance_type}: arm64 with Neuron devices", "amd64")
+
+
+@rule(
+    "IMG005",
+    ERROR,
+    "Bottlerocket on Karpenter without a release",
+    source="Karpenter documentation, Managing AMIs (an alias of latest drifts with every release)",
+    bad="pools: {train: {provisioner: karpenter, nodes: {max: 4}, local_nvme: none, image: {family: bottlerocket}}}",
+    good="pools: {train: {provisioner: karpenter, nodes: {max: 4}, local_nvme: none, "
+    "image: {family: bottlerocket, release: 1.47.0-6154605b}}}",
+)
+def bottlerocket_is_pinned(subject: Subject) -> Iterator[Fault]:
+    """The version table has no release of Bottlerocket, so Karpenter would follow the latest one.  With each new
+    release every node counts as drifted and is replaced when the budget allows.
+    """
+    for _name, pool, at in reading.pools(subject.spec):
+        image = pool.image
+        if reading.by_karpenter(pool) and image.family == "bottlerocket" and image.release is None:
+            yield Fault(
+                (*at, "image"),
+                "bottlerocket without `release`",
+                "a release such as 1.47.0-6154605b",
+                _RELEASES["bottlerocket"][1],
+            )
+
+
+@rule(
+    "IMG006",
+    WARNING,
+    "Lustre client on a new kernel",
+    source=f"{_CHANGELOG}: kernel 6.18 for Kubernetes 1.36; FSx for Lustre User Guide, Installing the Lustre client "
+    "(kernels that the client supports)",
+    bad='kubernetes: {version: "1.36"}\nstorage: {lustre: {scratch: {existing: {id: fs-0123456789abcdef0, '
+    "dns_name: fs-0123456789abcdef0.fsx.us-east-2.amazonaws.com, mount_name: abcd1234}}}}",
+    good='kubernetes: {version: "1.35"}\nstorage: {lustre: {scratch: {existing: {id: fs-0123456789abcdef0, '
+    "dns_name: fs-0123456789abcdef0.fsx.us-east-2.amazonaws.com, mount_name: abcd1234}}}}",
+)
+def lustre_kernel(subject: Subject) -> Iterator[Fault]:
+    """The Lustre client is a kernel module, built for kernels that its maker names.  Node images of this Kubernetes
+    version run a newer kernel, for which no source that was read promises a client; mounts may fail.
+    """
+    version = reading.kubernetes_version(subject)
+    al2023 = any(pool.image.family == "al2023" for pool in subject.spec.pools.values())
+    if subject.spec.storage.lustre and al2023 and reading.minor(version) >= NEWER_KERNEL_MINOR:
+        yield Fault(
+            ("kubernetes", "version"),
+            f"{version}, whose nodes run kernel 6.18, and FSx for Lustre",
+            "1.35",
+            "mount a file system on one node before you move",
+            (Related(("storage", "lustre"), "Lustre"),),
+        )
