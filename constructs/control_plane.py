@@ -86,11 +86,10 @@ class ControlPlane(Construct):
         )
         resource = self.cluster.node.default_child
         assert isinstance(resource, eks.CfnCluster)
-        pass
+        self._place(resource, subnets)
         resource.upgrade_policy = eks.CfnCluster.UpgradePolicyProperty(
             support_type="EXTENDED" if plan.extended_support else "STANDARD"
         )
-        resource.deletion_protection = plan.deletion_protection
         # EKS makes a log group that never expires if it finds none.
         resource.add_resource_dependency(log_group)
         grant.apply_before(resource)

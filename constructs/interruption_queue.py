@@ -8,6 +8,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sqs as sqs
 
 from constructs import Construct
+from constructs.acknowledgement import acknowledge
 
 EVENTS = {
     "ScheduledChange": ("aws.health", "AWS Health Event"),
@@ -31,6 +32,11 @@ class InterruptionQueue(Construct):
             retention_period=Duration.minutes(5),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
+        )
+        acknowledge(
+            self.queue,
+            "SQS3",
+            "A message that could not be read in time is about a node that is gone; nobody would read a second queue.",
         )
         for name, (source, detail_type) in EVENTS.items():
             events.Rule(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import Stack
 from aws_cdk import aws_eks as eks
 from aws_cdk import aws_iam as iam
 
 from constructs import Construct
+from constructs.acknowledgement import acknowledge_wildcards
 from constructs.interruption_queue import InterruptionQueue
 from constructs.karpenter_permissions import ControllerScope, policies
 from constructs.node_role import NodeRole
@@ -40,11 +41,10 @@ class KarpenterAccess(Construct):
         )
         for name, statements in policies(controls).items():
             policy = iam.ManagedPolicy(self, f"{name}Policy", statements=statements, roles=[controller.role])
-            Validations.of(policy).acknowledge(
-                Acknowledgment(
-                    id="AwsSolutions-IAM5",
-                    reason="Karpenter makes resources whose ids do not exist yet; each statement that writes is bound "
-                    "to this cluster by tag conditions, and each one on * only reads.",
-                )
+            acknowledge_wildcards(
+                policy,
+                controls.wildcards(statements),
+                "Karpenter makes resources whose ids do not exist yet: each statement that changes something is bound to "
+                "this cluster by tag conditions or only lets a launch use what exists, and each one on * only reads.",
             )
         controller.associate(cluster_name, karpenter.namespace, karpenter.service_account)

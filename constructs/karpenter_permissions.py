@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Stack
+from aws_cdk import Stack, Token
 from aws_cdk import aws_iam as iam
 
 Conditions = Mapping[str, Mapping[str, object]]
@@ -44,6 +44,13 @@ class ControllerScope:
     def owned(self) -> str:
         """The tag key that marks what belongs to the cluster."""
         return f"kubernetes.io/cluster/{self.cluster_name}"
+
+    def wildcards(self, statements: Sequence[iam.PolicyStatement]) -> list[str]:
+        """The resources with a wildcard, spelt as the security rule pack prints them."""
+        account = self.stack.account
+        shown = "<AWS::AccountId>" if Token.is_unresolved(account) else account
+        found = {resource for statement in statements for resource in statement.resources if "*" in resource}
+        return sorted(f"Resource::{resource.replace(account, shown)}" for resource in found)
 
 
 _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")

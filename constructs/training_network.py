@@ -13,6 +13,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from constructs.acknowledgement import acknowledge
+
 from eks_training import naming
 from eks_training.plan.network import NetworkPlan, Subnet
 
@@ -103,6 +105,8 @@ class TrainingNetwork(Construct):
             self._interface_endpoints(plan.interface_endpoints)
         if plan.flow_log_retention_days:
             self._flow_log(plan.flow_log_retention_days)
+        else:
+            acknowledge(vpc, "VPC7", "The user switched flow logs off for this cluster.")
 
     # --- subnets and the way out ------------------------------------------------------------------------------------
 

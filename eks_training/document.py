@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -18,6 +19,9 @@ from eks_training.finding import Finding, Path, Severity, Span, short
 
 MAX_DEPTH = 40
 """Nesting that no real configuration reaches; it bounds the walk over hostile input."""
+
+Mark: TypeAlias = Any
+"""A place of the parser; two classes without a common base, of the C and of the Python parser."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -76,9 +80,9 @@ class _Frame:
     path: Path
     is_map: bool
     items: dict[str, object] | list[object]
-    start: yaml.Mark
+    start: Mark
     pending: str | None = None
-    pending_mark: yaml.Mark | None = None
+    pending_mark: Mark | None = None
 
 
 def parse(text: str, file: str) -> tuple[Document | None, list[Finding]]:
@@ -128,7 +132,7 @@ def split_lines(text: str) -> tuple[str, ...]:
     return tuple(_LINE_END.split(text))
 
 
-def _span(lines: tuple[str, ...], start: yaml.Mark, end: yaml.Mark) -> Span:
+def _span(lines: tuple[str, ...], start: Mark, end: Mark) -> Span:
     """The stretch between two marks; the parser marks what is missing at the end one line below the last."""
     places = []
     for mark in (start, end):
@@ -138,7 +142,7 @@ def _span(lines: tuple[str, ...], start: yaml.Mark, end: yaml.Mark) -> Span:
     return Span(*places)
 
 
-def _point(lines: tuple[str, ...], mark: yaml.Mark) -> Span:
+def _point(lines: tuple[str, ...], mark: Mark) -> Span:
     span = _span(lines, mark, mark)
     return Span.point(span.line, span.column)
 
@@ -179,12 +183,24 @@ class _Reader:
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                self._refuse("CFG006", "more than one document in the file", event, "`---` for the second time",
-                             "one document", "put the other document in a file of its own")
+                self._refuse(
+                    "CFG006",
+                    "more than one document in the file",
+                    event,
+                    "`---` for the second time",
+                    "one document",
+                    "put the other document in a file of its own",
+                )
                 return self._stop()
         elif isinstance(event, yaml.AliasEvent):
-            self._refuse("CFG006", "aliases are not read", event, f"*{event.anchor}", "the value itself",
-                         "write the value out: what the file says should stand where it is used")
+            self._refuse(
+                "CFG006",
+                "aliases are not read",
+                event,
+                f"*{event.anchor}",
+                "the value itself",
+                "write the value out: what the file says should stand where it is used",
+            )
             return self._stop()
         elif isinstance(event, yaml.ScalarEvent):
             self._check_node(event)
@@ -203,27 +219,52 @@ class _Reader:
     def _refuse(self, rule: str, title: str, event: yaml.Event, found: str, expected: str, hint: str) -> None:
         mark = event.start_mark
         self.findings.append(
-            Finding(rule=rule, severity=Severity.ERROR, title=title, found=found, expected=expected, hint=hint,
-                    span=_point(self.lines, mark))
+            Finding(
+                rule=rule,
+                severity=Severity.ERROR,
+                title=title,
+                found=found,
+                expected=expected,
+                hint=hint,
+                span=_point(self.lines, mark),
+            )
         )
 
-    def _check_node(self, event: yaml.Event) -> None:
+    def _check_node(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.anchor:
-            self._refuse("CFG006", "anchors are not read", event, f"&{event.anchor}", "a plain value",
-                         "remove the anchor and write the value where it is used")
+            self._refuse(
+                "CFG006",
+                "anchors are not read",
+                event,
+                f"&{event.anchor}",
+                "a plain value",
+                "remove the anchor and write the value where it is used",
+            )
         if event.tag and event.tag not in _CORE_TAGS and event.tag != "!":
             self._refuse("CFG006", "tags are not read", event, event.tag, "a plain value", "remove the tag")
 
     def _open(self, event: yaml.Event) -> bool:
         is_map = isinstance(event, yaml.MappingStartEvent)
         if len(self._stack) >= MAX_DEPTH:
-            self._refuse("CFG006", "nested too deeply", event, f"more than {MAX_DEPTH} levels", "a flatter file",
-                         "no section of this file needs that depth")
+            self._refuse(
+                "CFG006",
+                "nested too deeply",
+                event,
+                f"more than {MAX_DEPTH} levels",
+                "a flatter file",
+                "no section of this file needs that depth",
+            )
             return self._stop()
         parent = self._stack[-1] if self._stack else None
         if parent and parent.is_map and parent.pending is None:
-            self._refuse("CFG005", "a key must be a word", event, "a collection as a key", "text as a key",
-                         "write `name:` before the value")
+            self._refuse(
+                "CFG005",
+                "a key must be a word",
+                event,
+                "a collection as a key",
+                "text as a key",
+                "write `name:` before the value",
+            )
             return self._stop()
         path = self._next_path()
         self._stack.append(_Frame(path, is_map, {} if is_map else [], event.start_mark))
@@ -253,9 +294,15 @@ class _Reader:
         if key in frame.items:
             first = self.keys[path]
             self.findings.append(
-                Finding(rule="CFG002", severity=Severity.ERROR, title="the same key twice", found=f"`{short(key)}` again",
-                        expected=f"`{short(key)}` once; it first stands in line {first.line}",
-                        hint="remove one of the two, or rename it", span=span)
+                Finding(
+                    rule="CFG002",
+                    severity=Severity.ERROR,
+                    title="the same key twice",
+                    found=f"`{short(key)}` again",
+                    expected=f"`{short(key)}` once; it first stands in line {first.line}",
+                    hint="remove one of the two, or rename it",
+                    span=span,
+                )
             )
         else:
             self.keys.setdefault(path, span)

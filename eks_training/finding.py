@@ -76,12 +76,18 @@ def has_errors(findings: Iterable[Finding], *, strict: bool = False) -> bool:
 def locate(finding: Finding, document: Document) -> Finding:
     """Give a finding its place in the file; a finding that has one keeps it."""
     span = finding.span or document.span(finding.at, prefer_key=finding.on_key)
-    related = tuple(
-        Related(item.at, item.note, item.span or document.span(item.at)) for item in finding.related
-    )
+    related = tuple(Related(item.at, item.note, item.span or document.span(item.at)) for item in finding.related)
     return Finding(
-        rule=finding.rule, severity=finding.severity, title=finding.title, found=finding.found,
-        expected=finding.expected, hint=finding.hint, at=finding.at, on_key=finding.on_key, related=related, span=span,
+        rule=finding.rule,
+        severity=finding.severity,
+        title=finding.title,
+        found=finding.found,
+        expected=finding.expected,
+        hint=finding.hint,
+        at=finding.at,
+        on_key=finding.on_key,
+        related=related,
+        span=span,
     )
 
 

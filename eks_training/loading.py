@@ -7,19 +7,18 @@ validation library's messages are turned into the user's words here and nowhere 
 from __future__ import annotations
 
 import difflib
-import types
-import typing
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from eks_training.document import Document, parse, split_lines
 from eks_training.finding import Finding, Path, Severity, Span, locate, short
+from eks_training.section_fields import description, fields_at, step, tags
 from eks_training.spec import Cluster
 
 MAX_BYTES = 1_000_000
@@ -66,7 +65,8 @@ def load_bytes(data: bytes, file: str) -> Loaded:
         return Loaded(file, split_lines(text), None, None, tuple(findings))
     spec, more = validate(document)
     found = [locate(finding, document) for finding in (*findings, *more)]
-    return Loaded(file, document.lines, document, spec if not findings else None, tuple(sorted(found, key=Finding.order)))
+    found.sort(key=Finding.order)
+    return Loaded(file, document.lines, document, spec if not findings else None, tuple(found))
 
 
 def validate(document: Document) -> tuple[Cluster | None, list[Finding]]:
@@ -109,12 +109,19 @@ def _put(value: Any, path: Path, new: str) -> None:
 
 
 def _refused(file: str, found: str, expected: str, span: Span, lines: tuple[str, ...] = ()) -> Loaded:
-    finding = Finding(rule="CFG001", severity=Severity.ERROR, title="not readable as YAML", found=found,
-                      expected=expected, hint="is this the right file?", span=span)
+    finding = Finding(
+        rule="CFG001",
+        severity=Severity.ERROR,
+        title="not readable as YAML",
+        found=found,
+        expected=expected,
+        hint="is this the right file?",
+        span=span,
+    )
     return Loaded(file, lines, None, None, (finding,))
 
 
-# --- the validation library's errors in the user's words ---------------------------------------------------------------
+# --- the validation library's errors in the user's words ---
 
 
 def _translated(error: ValidationError, document: Document) -> list[Finding]:
@@ -127,7 +134,8 @@ def _translated(error: ValidationError, document: Document) -> list[Finding]:
         if before is not None and finding.expected not in before.expected:
             finding = replace(before, expected=f"{before.expected}, or {finding.expected}")
         found[key] = before if before is not None and finding.expected in before.expected else finding
-    meant = {(*item.at[:-1], item.hint.split("`")[1]) for item in found.values() if item.hint.startswith("did you mean")}
+    misspelt = [item for item in found.values() if item.hint.startswith("did you mean")]
+    meant = {(*item.at[:-1], item.hint.split("`")[1]) for item in misspelt}
     return [item for item in found.values() if item.rule != "CFG004" or item.at not in meant]
 
 
@@ -151,7 +159,8 @@ def _translate(detail: ErrorDetails, document: Document) -> Finding:
         return _unknown_key(base)
     if kind == "missing":
         return _missing_key(base)
-    return replace(base, **_expectation(kind, context, detail["msg"], path, value))
+    expected, hint = _expectation(kind, context, detail["msg"], path, value)
+    return replace(base, expected=expected, hint=hint)
 
 
 def _document_path(detail: ErrorDetails, document: Document) -> tuple[Path, bool]:
@@ -166,17 +175,17 @@ def _document_path(detail: ErrorDetails, document: Document) -> tuple[Path, bool
         parts.pop()
     path: Path = ()
     candidates: list[Any] = [Cluster]
-    tags: set[str] = set()
+    members: set[str] = set()
     for index, part in enumerate(parts):
-        if part in tags:
-            tags = set()
+        if part in members:
+            members = set()
             continue
-        steps = [found for candidate in candidates for found in _step(candidate, part)]
+        steps = [found for candidate in candidates for found in step(candidate, part)]
         unknown_key = index == len(parts) - 1 and detail["type"] == "extra_forbidden"
         if steps or unknown_key:
             path = (*path, part)
             candidates = steps
-            tags = {tag for candidate in candidates for tag in _tags(candidate)}
+            members = {tag for candidate in candidates for tag in tags(candidate)}
     scalars = [path[:length] for length in range(len(path)) if _is_scalar(document.value, path[:length])]
     return (scalars[0] if scalars else path), on_key
 
@@ -184,12 +193,10 @@ def _document_path(detail: ErrorDetails, document: Document) -> tuple[Path, bool
 def _is_scalar(value: Any, path: Path) -> bool:
     """Whether a single value stands at a path; False when nothing does."""
     for part in path:
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
+        holds = part in value if isinstance(value, dict) else isinstance(part, int) and isinstance(value, list)
+        if not holds:
             return False
+        value = value[part]
     return value is not None and not isinstance(value, (dict, list))
 
 
@@ -208,9 +215,15 @@ def _unknown_key(base: Finding) -> Finding:
 
 def _missing_key(base: Finding) -> Finding:
     key = str(base.at[-1])
-    section = _description(base.at)
-    return replace(base, rule="CFG004", title="a key is missing", found=f"no `{key}` here",
-                   expected=section or f"`{key}`", hint=f"add `{key}:` to this section")
+    section = description(base.at)
+    return replace(
+        base,
+        rule="CFG004",
+        title="a key is missing",
+        found=f"no `{key}` here",
+        expected=section or f"`{key}`",
+        hint=f"add `{key}:` to this section",
+    )
 
 
 def _plain(expected: str) -> Callable[[Mapping[str, Any]], str]:
@@ -253,7 +266,7 @@ _SHORT_FORMS = {
 _OF_A_WHOLE_FIELD = {"model_type", "model_attributes_type", "literal_error", "int_type", "int_from_float"}
 
 
-def _expectation(kind: str, context: Mapping[str, Any], message: str, path: Path, value: object) -> dict[str, str]:
+def _expectation(kind: str, context: Mapping[str, Any], message: str, path: Path, value: object) -> tuple[str, str]:
     expected = _EXPECTED[kind](context) if kind in _EXPECTED else message[:1].lower() + message[1:]
     if kind in _OF_A_WHOLE_FIELD and path[:1] == ("pools",) and path[-1] in _SHORT_FORMS and len(path) == 3:
         expected = _SHORT_FORMS[str(path[-1])]
@@ -264,7 +277,7 @@ def _expectation(kind: str, context: Mapping[str, Any], message: str, path: Path
         hint = f"write {short(value)} without quotes"
     elif kind == "string_type" and isinstance(value, bool):
         hint = f'write "{str(value).lower()}" in quotes if the word is meant'
-    return {"expected": expected, "hint": hint}
+    return expected, hint
 
 
 def _shown(value: object) -> str:
@@ -279,78 +292,3 @@ def _shown(value: object) -> str:
         return f"a list of {len(value)}"
     text = short(str(value))
     return f'the text "{text}"' if isinstance(value, str) else text
-
-
-# --- what a section may hold --------------------------------------------------------------------------------------------
-
-
-def fields_at(path: Path) -> tuple[str, ...]:
-    """The keys that the section at a path takes; empty when the path leads to no section of fixed keys."""
-    models = _models_at(path)
-    return tuple(name for model in models for name in model.model_fields)
-
-
-def _description(path: Path) -> str:
-    """The documented meaning of a field, from the docstring below it."""
-    from eks_training.schema import field_notes
-
-    for model in _models_at(path[:-1]):
-        note = field_notes(model).get(str(path[-1]))
-        if note:
-            return note
-    return ""
-
-
-def _models_at(path: Path) -> list[type[BaseModel]]:
-    candidates: list[Any] = [Cluster]
-    for part in path:
-        candidates = [found for candidate in candidates for found in _step(candidate, part)]
-    return [model for candidate in candidates for model in _models(candidate)]
-
-
-def _step(annotation: Any, part: str | int) -> Iterable[Any]:
-    for member in _members(annotation):
-        if isinstance(member, type) and issubclass(member, BaseModel):
-            field = member.model_fields.get(str(part))
-            if field is not None:
-                yield field.annotation
-        elif typing.get_origin(member) is dict:
-            yield typing.get_args(member)[1]
-        elif typing.get_origin(member) is list:
-            yield typing.get_args(member)[0]
-
-
-def _tags(annotation: Any) -> Iterable[str]:
-    """The names of union members that the library puts into locations."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Annotated:
-        yield from (str(item.tag) for item in arguments[1:] if isinstance(item, Tag))
-        yield from _tags(arguments[0])
-    elif origin in (typing.Union, types.UnionType):
-        for member in arguments:
-            yield from _tags(member)
-
-
-def _models(annotation: Any) -> Iterable[type[BaseModel]]:
-    return (member for member in _members(annotation) if isinstance(member, type) and issubclass(member, BaseModel))
-
-
-def _members(annotation: Any) -> Iterable[Any]:
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        yield from _members(typing.get_args(annotation)[0])
-    elif origin in (typing.Union, types.UnionType):
-        for member in typing.get_args(annotation):
-            yield from _members(member)
-    else:
-        yield annotation
-
-
-def nested_models(annotation: Any) -> Iterable[type[BaseModel]]:
-    """Every model inside an annotation, through lists and mappings."""
-    for member in _members(annotation):
-        if isinstance(member, type) and issubclass(member, BaseModel):
-            yield member
-        else:
-            for inner in typing.get_args(member):
-                yield from nested_models(inner)

@@ -139,14 +139,32 @@ def _suppress(found: Sequence[Finding], spec: Cluster, known: dict[str, Rule]) -
     for index, item in enumerate(spec.suppressions):
         at: Path = ("suppressions", index)
         if item.rule not in known:
-            yield _suppression_finding("SUP001", "unknown rule", (*at, "rule"), item.rule, "the id of a rule",
-                                       "`python -m eks_training rules` lists them")
+            yield _suppression_finding(
+                "SUP001",
+                "unknown rule",
+                (*at, "rule"),
+                item.rule,
+                "the id of a rule",
+                "`python -m eks_training rules` lists them",
+            )
         elif known[item.rule].fixed and index in used:
-            yield _suppression_finding("SUP003", "a rule that cannot be suppressed", (*at, "rule"), item.rule,
-                                       "a finding that leaves a buildable plan", "mend what the finding says")
+            yield _suppression_finding(
+                "SUP003",
+                "a rule that cannot be suppressed",
+                (*at, "rule"),
+                item.rule,
+                "a finding that leaves a buildable plan",
+                "mend what the finding says",
+            )
         elif index not in used:
-            yield _suppression_finding("SUP002", "a suppression that hides nothing", at, f"{item.rule} at {item.at}",
-                                       "a finding of this rule at this path", "remove the suppression")
+            yield _suppression_finding(
+                "SUP002",
+                "a suppression that hides nothing",
+                at,
+                f"{item.rule} at {item.at}",
+                "a finding of this rule at this path",
+                "remove the suppression",
+            )
 
 
 def _suppression_finding(id: str, title: str, at: Path, found: str, expected: str, hint: str) -> Finding:

@@ -1,34 +1,14 @@
-"""JSON Schema of cluster.yaml for editors, and the notes that stand below the fields of the Spec."""
+"""JSON Schema of cluster.yaml for editors."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
-import textwrap
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 
+from eks_training.section_fields import field_notes, nested_models
 from eks_training.spec import Cluster
-
-
-@cache
-def field_notes(model: type[BaseModel]) -> dict[str, str]:
-    """The documentation of each field: the text that follows its declaration."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-    notes: dict[str, str] = {}
-    for declared, following in zip(body, body[1:], strict=False):
-        if (
-            isinstance(declared, ast.AnnAssign)
-            and isinstance(declared.target, ast.Name)
-            and isinstance(following, ast.Expr)
-            and isinstance(following.value, ast.Constant)
-        ):
-            notes[declared.target.id] = " ".join(str(following.value.value).split())
-    return notes
 
 
 def json_schema() -> str:
@@ -46,8 +26,6 @@ def json_schema() -> str:
 
 
 def _all_models(model: type[BaseModel], seen: set[type[BaseModel]] | None = None) -> set[type[BaseModel]]:
-    from eks_training.loading import nested_models
-
     seen = set() if seen is None else seen
     if model not in seen:
         seen.add(model)

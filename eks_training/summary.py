@@ -126,7 +126,7 @@ def _fate(retain: bool) -> str:
 
 def costs(plan: Plan) -> Iterator[str]:
     """What is billed as soon as the stacks stand."""
-    yield "EKS control plane" + ("" if plan.cluster.scaling_tier == "standard" else f", tier {plan.cluster.scaling_tier}")
+    yield "EKS control plane" + ("" if plan.cluster.scaling_tier == "standard" else f", {plan.cluster.scaling_tier}")
     yield "one KMS key"
     if plan.network.egress == "nat" and plan.network.vpc_id is None:
         yield "one NAT gateway and its public address"

@@ -21,8 +21,10 @@ def add_stacks(app: App, plan: Plan) -> None:
     """
     env = Environment(account=plan.account, region=plan.region)
     network = NetworkStack(app, plan.network.stack, plan=plan, env=env)
-    storage = StorageStack(app, plan.storage.stack, plan=plan, network=network, env=env) if plan.storage.creates else None
-    cluster = ClusterStack(app, plan.cluster.stack, plan=plan, network=network, env=env)
+    storage = _storage(app, plan, network, env)
+    cluster = ClusterStack(
+        app, plan.cluster.stack, plan=plan, network=network, env=env, termination_protection=plan.cluster.protected
+    )
     if not plan.storage.empty:
         access = StorageAccessStack(
             app, plan.storage.access_stack, plan=plan, cluster_name=cluster.cluster_name, storage=storage, env=env
@@ -31,6 +33,16 @@ def add_stacks(app: App, plan: Plan) -> None:
     for pool in plan.node_group_pools:
         PoolStack(app, pool.stack, plan=plan, pool=pool, network=network, cluster=cluster, env=env)
     if plan.karpenter:
-        KarpenterStack(app, plan.karpenter.stack, plan=plan, karpenter=plan.karpenter, cluster=cluster, env=env)
+        karpenter = KarpenterStack(app, plan.karpenter.stack, plan=plan, karpenter=plan.karpenter, cluster=cluster, env=env)
+        karpenter.add_stack_dependency(cluster)
     for key, value in (*plan.tags, (naming.TAG_CLUSTER, plan.name)):
         Tags.of(app).add(key, value)
+
+
+def _storage(app: App, plan: Plan, network: NetworkStack, env: Environment) -> StorageStack | None:
+    """The storage stack, unless everything exists already."""
+    if not plan.storage.creates:
+        return None
+    return StorageStack(
+        app, plan.storage.stack, plan=plan, network=network, env=env, termination_protection=plan.storage.protected
+    )

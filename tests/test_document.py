@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -39,7 +40,7 @@ def place(span: Span | None) -> tuple[int, int]:
         ("a:\n  - b\n  - c: d\n", ("a", 1, "c"), (3, 5), (3, 8, 3, 9)),
         ("a: {b: 1, c: [x, y]}\n", ("a", "c", 1), (1, 18), (1, 18, 1, 19)),
         ("größe: 'äöü'\nx: 1\n", ("größe",), (1, 1), (1, 8, 1, 13)),
-        ("日本: {語: 𝒳, z: 1}\n", ("日本", "z"), (1, 12), (1, 15, 1, 16)),
+        ("日本: {語: 🙂, z: 1}\n", ("日本", "z"), (1, 12), (1, 15, 1, 16)),
         ("a: 1\r\nb: 2\r\n", ("b",), (2, 1), (2, 4, 2, 5)),
         ("a: 1\rb: 2\r", ("b",), (2, 1), (2, 4, 2, 5)),
         ("a:\t1\nb: 2\t# c\n", ("b",), (2, 1), (2, 4, 2, 5)),
@@ -231,8 +232,6 @@ TREES = st.recursive(
 
 @given(st.dictionaries(WORDS, TREES, max_size=4), st.booleans())
 def test_what_json_writes_is_read_back(tree: dict[str, object], crlf: bool) -> None:
-    import json
-
     text = json.dumps(tree, indent=2, ensure_ascii=False)
     parsed = document(text.replace("\n", "\r\n") if crlf else text)
     assert parsed.value == tree

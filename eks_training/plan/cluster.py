@@ -45,7 +45,7 @@ class ClusterPlan:
     scaling_tier: str
     log_retention_days: int
     retain_logs: bool
-    deletion_protection: bool
+    protected: bool
     extended_support: bool
     addons: tuple[Addon, ...]
     storage_addons: tuple[Addon, ...]
@@ -118,7 +118,7 @@ def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
         log_retention_days=kubernetes.log_retention_days,
         # One choice of the user says what is a throwaway cluster and what is not.
         retain_logs=spec.storage.removal == "retain",
-        deletion_protection=spec.storage.removal == "retain",
+        protected=spec.storage.removal == "retain",
         extended_support=kubernetes.support == "extended",
         addons=tuple(pinned(addon) for addon in _CORE),
         storage_addons=tuple(pinned(addon) for addon in wanted),

@@ -90,9 +90,10 @@ class NetworkPlan:
         return self.by_role("training")[0]
 
 
-ENDPOINTS_ALWAYS = ("ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "lambda", "logs", "sts")
+ENDPOINTS_ALWAYS = ("ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "lambda", "logs", "ssm", "ssmmessages", "sts")
 """Interface endpoints that nodes, add-ons and the manifest function need without NAT (EKS User Guide, private
-clusters).  Lambda: the function that applies manifests is called by another one that runs in the VPC too."""
+clusters).  Lambda: the function that applies manifests is called by another one that runs in the VPC too.  Systems
+Manager: node images are looked up there, and Session Manager is the way into a node without SSH."""
 
 TAG_INTERNAL_LOAD_BALANCER = "kubernetes.io/role/internal-elb"
 """Subnets in which Kubernetes puts internal load balancers (EKS User Guide, subnet requirements)."""
@@ -188,7 +189,7 @@ def _existing_subnets(existing: ExistingVpc, training: Zone) -> tuple[Subnet, ..
 def _endpoints(spec: Cluster, karpenter: bool) -> tuple[str, ...]:
     services = {*ENDPOINTS_ALWAYS}
     if karpenter:
-        services |= {"ssm", "sqs"}
+        services.add("sqs")
     if spec.storage.lustre:
         services.add("fsx")
     if spec.storage.efs:

@@ -138,6 +138,7 @@ class StoragePlan:
     efs: tuple[EfsPlan, ...]
     buckets: tuple[BucketPlan, ...]
     access: tuple[AccessPlan, ...]
+    protected: bool
 
     @property
     def empty(self) -> bool:
@@ -166,6 +167,7 @@ def plan_storage(spec: Cluster, network: NetworkPlan) -> StoragePlan:
         efs=tuple(_efs(name, item, stack, retain, network) for name, item in spec.storage.efs.items()),
         buckets=buckets,
         access=_access(buckets),
+        protected=retain,
     )
 
 

@@ -60,7 +60,8 @@ def _same_bucket(subject: Subject, name: str) -> str:
     """What identifies a bucket: its global name where the file tells it, so that two entries of one bucket are one."""
     bucket = subject.spec.storage.buckets.get(name)
     stated = (bucket.existing or bucket.create) if bucket else None
-    return stated.bucket_name or f"/{name}" if stated else f"/{name}"
+    known: str | None = stated.bucket_name if stated else None
+    return known or f"/{name}"
 
 
 def _pairs(subject: Subject) -> Iterator[tuple[tuple[Path, Association], tuple[Path, Association]]]:

@@ -115,7 +115,7 @@ def endpoints_exist(subject: Subject) -> Iterator[Fault]:
     network = subject.spec.network
     if network.egress == "endpoints" and network.existing_vpc is not None:
         karpenter = any(reading.by_karpenter(pool) for pool in subject.spec.pools.values())
-        names = sorted({*ENDPOINTS_ALWAYS, *(("sqs", "ssm") if karpenter else ())})
+        names = sorted({*ENDPOINTS_ALWAYS, *(("sqs",) if karpenter else ())})
         yield Fault(
             _AT,
             "endpoints in a VPC that exists",

@@ -44,7 +44,7 @@ def form(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = Fa
 
 
 def text_type(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = False) -> Any:
-    """A text type with a form; also written into the JSON Schema for editors, whose patterns know ASCII letters only."""
+    """A text type with a form; also written into the JSON Schema, whose patterns know ASCII letters only."""
     shown = {} if any_alphabet else {"pattern": f"^(?:{pattern})$"}
     return Annotated[
         str,

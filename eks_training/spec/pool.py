@@ -136,9 +136,7 @@ class Pool(Section):
     """A fixed number, or {min, max}."""
     capacity: Annotated[
         Capacity, BeforeValidator(_short_capacity, json_schema_input_type=Capacity | Literal["on-demand", "spot"])
-    ] = Field(
-        default_factory=lambda: Capacity(type="on-demand")
-    )
+    ] = Field(default_factory=lambda: Capacity(type="on-demand"))
     """How the instances are bought."""
     placement: Placement | None = None
     """Placement group: `cluster` makes one, {existing: NAME} uses one, `none`.  A training pool must say it."""
@@ -176,4 +174,3 @@ class Pool(Section):
     def max_nodes(self) -> int:
         """Most nodes; what addresses and quotas must carry."""
         return self.nodes if isinstance(self.nodes, int) else self.nodes.max
-

@@ -90,7 +90,9 @@ ClockTime = text_type(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'a time of day in UTC 
 WeekTime = text_type(
     r"[1-7]:(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'day, hour and minute in UTC such as "7:03:30" (1 is Monday)'
 )
-AddonVersion = text_type(r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+", "an EKS add-on version such as v1.12.4-eksbuild.1")
+AddonVersion = text_type(
+    r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+", "an EKS add-on version such as v1.12.4-eksbuild.1"
+)
 Permissions = text_type(r"[0-7]{3,4}", 'an octal mode in quotes such as "0750"')
 
 

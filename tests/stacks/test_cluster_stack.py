@@ -181,11 +181,11 @@ def test_tier_support_version_and_protection_follow_the_plan() -> None:
     asked = only(cluster(PUBLIC), "AWS::EKS::Cluster")
     assert asked["ControlPlaneScalingConfig"] == {"Tier": "tier-2xl"}
     assert asked["UpgradePolicy"] == {"SupportType": "EXTENDED"}
-    assert (asked["Version"], asked["DeletionProtection"]) == ("1.36", False)
+    assert asked["Version"] == "1.36"
     default = only(cluster(PRIVATE), "AWS::EKS::Cluster")
     assert default["ControlPlaneScalingConfig"] == {"Tier": "standard"}
     assert default["UpgradePolicy"] == {"SupportType": "STANDARD"}
-    assert (default["Version"], default["DeletionProtection"]) == ("1.35", True)
+    assert default["Version"] == "1.35"
 
 
 @EVERY
