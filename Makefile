@@ -83,6 +83,10 @@ golden: $(DEV) $(CLI) ## rewrite tests/golden/ from the present output; review t
 	@if [ -n "$$CI" ] && [ "$$CI" != false ]; then echo "make golden: golden files are never rewritten in CI" >&2; exit 2; fi
 	$(PY) -m pytest --update-golden $(ARGS)
 
+.PHONY: docs
+docs: $(DEV) ## rewrite the pages of docs/ that are made from the code
+	$(PY) docs/generate.py
+
 .PHONY: bench
 bench: $(RUNTIME) ## time synth against plain JavaScript CDK, and validate against its limit
 	$(PY) bench/run.py $(ARGS)

@@ -87,6 +87,11 @@ def checked(file: str) -> Checked:
         loaded = load(file)
     except OSError as error:
         raise Refused(f"{file}: cannot be opened: {error.strerror or error}\n", UNREADABLE) from error
+    return judged(loaded)
+
+
+def judged(loaded: Loaded) -> Checked:
+    """Run the rule book over what was read; never raises, whatever that is."""
     if loaded.document is None or loaded.spec is None:
         return Checked(loaded, loaded.findings)
     findings = check(loaded.document, Subject(loaded.spec, facts_for(loaded.spec)))

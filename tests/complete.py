@@ -203,7 +203,7 @@ def loaded(value: Any) -> Loaded:
 def in_plain_words(findings: tuple[Finding, ...]) -> None:
     for item in findings:
         ours = f"{item.title} {item.expected} {item.hint}"
-        assert not LIBRARY_WORDS.search(f"{ours} {item.found}"), item
+        assert not LIBRARY_WORDS.search(ours), item
         assert not MODEL_NAMES.search(ours), item
         assert item.found, item
         assert item.expected, item

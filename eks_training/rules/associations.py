@@ -1,4 +1,4 @@
-"""Data repository associations: links between FSx for Lustre and S3 (DRA001 to DRA014)."""
+"""Data repository associations: links between FSx for Lustre and S3 (DRA001 to DRA013)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def linked(subject: Subject) -> Iterator[tuple[Path, Association, Bucket]]:
 def bucket_region(subject: Subject, bucket: Bucket) -> str:
     """The Region of a bucket; the cluster's unless an existing bucket says otherwise."""
     stated = bucket.existing.region if bucket.existing else None
-    return stated or subject.spec.region
+    return str(stated or subject.spec.region)
 
 
 def _same_bucket(subject: Subject, name: str) -> str:

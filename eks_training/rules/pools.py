@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_training import naming
 from eks_training.finding import Related
 from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
@@ -154,34 +153,6 @@ def short_names(subject: Subject) -> Iterator[Fault]:
 
 @rule(
     "POOL010",
-    ERROR,
-    "pool names that become one name",
-    source="CloudFormation User Guide, Outputs (logical ids are letters and digits)",
-    bad="pools: {a-1: {purpose: notebook, instance_type: g5.2xlarge, nodes: 1}, "
-    "a1: {purpose: notebook, instance_type: g5.2xlarge, nodes: 1}}",
-    good="pools: {a-1: {purpose: notebook, instance_type: g5.2xlarge, nodes: 1}}",
-    fixed=True,
-)
-def distinct_names(subject: Subject) -> Iterator[Fault]:
-    """Names of resources and outputs in a template are letters and digits, so hyphens get lost in them.  Two pools
-    whose names differ by hyphens alone would share them.
-    """
-    first: dict[str, str] = {}
-    for name, _pool, at in reading.pools(subject.spec):
-        before = first.setdefault(naming.pascal(name), name)
-        if before != name:
-            related = (Related(("pools", before), f"also {naming.pascal(name)}"),)
-            yield Fault(
-                at,
-                f"{name} and {before} both become {naming.pascal(name)}",
-                "another name",
-                related=related,
-                on_key=True,
-            )
-
-
-@rule(
-    "POOL011",
     WARNING,
     "system pool with accelerators",
     source="EC2 On-Demand Pricing (accelerated types)",
@@ -202,7 +173,7 @@ def plain_system_nodes(subject: Subject) -> Iterator[Fault]:
 
 
 @rule(
-    "POOL012",
+    "POOL011",
     WARNING,
     "automatic repair under a running job",
     source="EKS User Guide, Automatically repair nodes in EKS clusters",
@@ -225,7 +196,7 @@ def repair_is_forceful(subject: Subject) -> Iterator[Fault]:
 
 
 @rule(
-    "POOL013",
+    "POOL012",
     ERROR,
     "security group twice",
     source="EC2 API Reference, LaunchTemplateInstanceNetworkInterfaceSpecificationRequest",
@@ -243,7 +214,7 @@ def distinct_groups(subject: Subject) -> Iterator[Fault]:
 
 
 @rule(
-    "POOL014",
+    "POOL013",
     ERROR,
     "job settings that nothing reads",
     source="this project's rules: KAR007 to KAR010, CAP013 and CAP017 read these fields",
