@@ -1,7 +1,7 @@
 """Composition root of ``cdk synth``, ``cdk diff`` and ``cdk deploy``: load, check, plan, assemble.  No decisions.
 
-The CDK CLI starts it, and so does plain ``python3 app.py``; both write the same files to ``cdk.out/``.  The file to read
-is ``cluster.yaml`` unless the context says otherwise (``-c config=FILE``).
+The CDK CLI starts it, and so does plain ``python3 app.py``; both write the same files to ``cdk.out/``.  The file to
+read is ``cluster.yaml`` unless the context says otherwise (``-c config=FILE``).
 """
 
 from __future__ import annotations

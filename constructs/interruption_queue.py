@@ -6,8 +6,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sqs as sqs
-
 from constructs import Construct
+
 from constructs.acknowledgement import acknowledge
 
 EVENTS = {

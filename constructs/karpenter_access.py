@@ -5,8 +5,8 @@ from __future__ import annotations
 from aws_cdk import Stack
 from aws_cdk import aws_eks as eks
 from aws_cdk import aws_iam as iam
-
 from constructs import Construct
+
 from constructs.acknowledgement import acknowledge_wildcards
 from constructs.interruption_queue import InterruptionQueue
 from constructs.karpenter_permissions import ControllerScope, policies
@@ -31,20 +31,16 @@ class KarpenterAccess(Construct):
         )
         self.instance_profile: iam.CfnInstanceProfile | None = None
         if karpenter.instance_profile:
-            self.instance_profile = iam.CfnInstanceProfile(
-                self, "InstanceProfile", roles=[self.node_role.role_name]
-            )
+            self.instance_profile = iam.CfnInstanceProfile(self, "InstanceProfile", roles=[self.node_role.role_name])
         self.queue = InterruptionQueue(self, "Events").queue
         controller = PodIdentityRole(self, "Controller", description=f"Karpenter controller of {cluster_name}")
-        controls = ControllerScope(
-            Stack.of(self), cluster_name, self.node_role.role_arn, self.queue.queue_arn
-        )
+        controls = ControllerScope(Stack.of(self), cluster_name, self.node_role.role_arn, self.queue.queue_arn)
         for name, statements in policies(controls).items():
             policy = iam.ManagedPolicy(self, f"{name}Policy", statements=statements, roles=[controller.role])
             acknowledge_wildcards(
                 policy,
                 controls.wildcards(statements),
-                "Karpenter makes resources whose ids do not exist yet: each statement that changes something is bound to "
-                "this cluster by tag conditions or only lets a launch use what exists, and each one on * only reads.",
+                "Karpenter makes resources whose ids do not exist yet: each statement that changes something is bound "
+                "to this cluster by tag conditions or only lets a launch use what exists, and each one on * only reads.",
             )
         controller.associate(cluster_name, karpenter.namespace, karpenter.service_account)

@@ -1,7 +1,7 @@
 """The launch template of a node: interfaces, image disk, placement, purchase, user data.
 
-Written from a PoolPlan with L1 properties, because the L2 has no list of interfaces.  What EKS forbids in a managed node
-group's template (subnet, instance profile, image, shutdown behaviour) is never set.
+Written from a PoolPlan with L1 properties, because the L2 has no list of interfaces.  What EKS forbids in a managed
+node group's template (subnet, instance profile, image, shutdown behaviour) is never set.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import CfnTag, Fn
 from aws_cdk import aws_ec2 as ec2
-
 from constructs import Construct
+
 from eks_training import naming
 from eks_training.plan.pool import PoolPlan
 

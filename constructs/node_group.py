@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks as eks
-
 from constructs import Construct
+
 from constructs.launch_template import NodeLaunchTemplate
 from eks_training.plan.pool import PoolPlan, TaintPlan
 

@@ -14,7 +14,6 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from constructs.acknowledgement import acknowledge
-
 from eks_training import naming
 from eks_training.plan.network import NetworkPlan, Subnet
 

@@ -1,7 +1,7 @@
 """The command line: ``python -m eks_training VERB``.
 
-The second composition root.  Exit codes: 0 no errors, 1 at least one error in the configuration, 2 wrong usage or a file
-that cannot be opened, 3 a fault of ours.
+The second composition root.  Exit codes: 0 no errors, 1 at least one error in the configuration, 2 wrong usage or a
+file that cannot be opened, 3 a fault of ours.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(refused.report, file=sys.stderr, end="")
         return refused.exit_code
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the interpreter flushes it at exit)
+        # The interpreter flushes standard output at exit, and the reader is gone.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
         print("this is a fault of eks-training, not of your file; please report it with these lines:", file=sys.stderr)
@@ -73,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     init = verbs.add_parser("init", help="write a commented starter")
     init.add_argument("shape", nargs="?", default="training", help="shape of the cluster; --list shows them")
     init.add_argument("--list", action="store_true", help="list the shapes")
-    init.add_argument("-o", "--output", default="cluster.yaml", metavar="FILE", help="where to write (default: %(default)s)")
+    init.add_argument(
+        "-o", "--output", default="cluster.yaml", metavar="FILE", help="where to write (default: %(default)s)"
+    )
     init.add_argument("--force", action="store_true", help="overwrite a file that is there")
     init.set_defaults(verb=_init)
     return parser
@@ -147,8 +150,7 @@ def _init(asked: argparse.Namespace) -> int:
         write_whole(target, text)
     except OSError as error:
         raise pipeline.Refused(f"{target}: cannot be written: {error.strerror}\n", pipeline.UNREADABLE) from error
-    print(f"wrote {target}; now change account, zones and administrators, then: "
-          f"python -m eks_training validate {target}")
+    print(
+        f"wrote {target}; now change account, zones and administrators, then: python -m eks_training validate {target}"
+    )
     return 0
-
-

@@ -18,8 +18,12 @@ def explain(id: str, *, as_json: bool = False) -> str:
         return _built_in(id, as_json)
     if id not in rules:
         near = difflib.get_close_matches(id, [*rules, *BUILT_IN], n=3, cutoff=0.5)
-        raise Refused(f"{id}: no such rule" + (f"; did you mean {' or '.join(near)}?" if near else "") +
-                      "\n`python -m eks_training rules` lists them\n", UNREADABLE)
+        raise Refused(
+            f"{id}: no such rule"
+            + (f"; did you mean {' or '.join(near)}?" if near else "")
+            + "\n`python -m eks_training rules` lists them\n",
+            UNREADABLE,
+        )
     rule = rules[id]
     if as_json:
         return json.dumps(_record(rule), indent=2) + "\n"
@@ -69,6 +73,8 @@ def _record(rule: Rule) -> dict[str, object]:
 def _built_in(id: str, as_json: bool) -> str:
     title, why = BUILT_IN[id]
     if as_json:
-        return json.dumps({"id": id, "severity": "error", "title": title, "why": why, "suppressible": False},
-                          indent=2) + "\n"
+        return (
+            json.dumps({"id": id, "severity": "error", "title": title, "why": why, "suppressible": False}, indent=2)
+            + "\n"
+        )
     return "\n".join([f"{id} (error): {title}", "", *textwrap.wrap(why, 100), ""])

@@ -1,7 +1,7 @@
 """The whole pure flow in one call: file -> Document -> Spec -> Findings -> Plan.
 
-Both composition roots (``app.py`` and ``cli``) use it, so that a file is judged the same way everywhere.  The planner is
-imported when there is something to plan: ``validate`` answers sooner without it.
+Both composition roots (``app.py`` and ``cli``) use it, so that a file is judged the same way everywhere.  The planner
+is imported when there is something to plan: ``validate`` answers sooner without it.
 """
 
 from __future__ import annotations

@@ -149,17 +149,17 @@ def notes(plan: Plan) -> Iterator[str]:
     for pool in plan.pools:
         if pool.capacity.type == "capacity-block" and pool.karpenter is None:
             yield (
-                f"{pool.name}: before the Capacity Block starts EKS only reports scaling errors; EKS scales the group in "
-                "40 minutes before the block ends; set its nodes to 0 before an upgrade"
+                f"{pool.name}: before the Capacity Block starts EKS only reports scaling errors; EKS scales the group "
+                "in 40 minutes before the block ends; set its nodes to 0 before an upgrade"
             )
         if pool.capacity.type == "capacity-block" and pool.karpenter is not None:
             yield f"{pool.name}: Karpenter drains the nodes 10 minutes before EC2 starts to end the block"
         if pool.placement.kind == "create" and pool.max_nodes > 1 and not pool.karpenter:
-            yield f"{pool.name}: a cluster placement group fills best in one launch; adding nodes later can meet no capacity"
+            yield f"{pool.name}: a cluster placement group fills best in one launch; later nodes can meet no capacity"
         if pool.karpenter and pool.placement.kind == "create":
             yield (
-                f"{pool.name}: Karpenter launches node by node, so a cluster placement group can fill in part and then meet "
-                "no capacity; a reservation made inside the group avoids that"
+                f"{pool.name}: Karpenter launches node by node, so a cluster placement group can fill in part and then "
+                "meet no capacity; a reservation made inside the group avoids that"
             )
     if not plan.cluster.public_cidrs:
         yield "the Kubernetes API is private: use kubectl from inside the VPC, a VPN or a bastion"
@@ -183,7 +183,7 @@ def unproved(plan: Plan) -> Iterator[str]:
         if item.create is None:
             yield f"that {item.id} admits these nodes on TCP 988 and 1018 to 1023"
         elif item.create.efa:
-            yield f"{item.name}: that the node image's Lustre client uses EFA; without client set-up it falls back to TCP"
+            yield f"{item.name}: that the nodes' Lustre client uses EFA; without client set-up it falls back to TCP"
         for link in item.create.associations if item.create else ():
             if link.auto_export:
                 yield f"{item.name}: when a file has arrived in bucket {link.bucket}; export is asynchronous"

@@ -33,7 +33,9 @@ def add_stacks(app: App, plan: Plan) -> None:
     for pool in plan.node_group_pools:
         PoolStack(app, pool.stack, plan=plan, pool=pool, network=network, cluster=cluster, env=env)
     if plan.karpenter:
-        karpenter = KarpenterStack(app, plan.karpenter.stack, plan=plan, karpenter=plan.karpenter, cluster=cluster, env=env)
+        karpenter = KarpenterStack(
+            app, plan.karpenter.stack, plan=plan, karpenter=plan.karpenter, cluster=cluster, env=env
+        )
         karpenter.add_stack_dependency(cluster)
     for key, value in (*plan.tags, (naming.TAG_CLUSTER, plan.name)):
         Tags.of(app).add(key, value)

@@ -6,8 +6,8 @@ from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
-
 from constructs import Construct
+
 from constructs.karpenter_access import KarpenterAccess
 from eks_training import naming
 from eks_training.plan import Plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from aws_cdk import CfnOutput, Stack
-
 from constructs import Construct
+
 from constructs.node_group import NodeGroup
 from eks_training import naming
 from eks_training.plan import Plan

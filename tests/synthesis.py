@@ -26,7 +26,9 @@ def plan_of(text: str) -> Plan:
     loaded = load_bytes(text.encode(), "test.yaml")
     assert loaded.spec is not None and loaded.document is not None, loaded.findings
     facts = facts_for(loaded.spec)
-    errors = [finding for finding in check(loaded.document, Subject(loaded.spec, facts)) if finding.severity.value == "error"]
+    errors = [
+        finding for finding in check(loaded.document, Subject(loaded.spec, facts)) if finding.severity.value == "error"
+    ]
     assert not errors, errors
     return build(loaded.spec, facts)
 

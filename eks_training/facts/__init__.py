@@ -22,7 +22,6 @@ class Facts:
     instances: InstanceTable
     versions: VersionTable
 
-
     @property
     def default_kubernetes(self) -> str:
         """The Kubernetes minor of a cluster that names none."""
@@ -39,8 +38,15 @@ def facts_for(spec: Cluster) -> Facts:
 
 def _declared(stated: DeclaredInstance) -> DeclaredFacts:
     facts: DeclaredFacts = {}
-    for field in ("arch", "vcpus", "memory_mib", "network_cards", "ipv4_per_interface", "efa_interfaces",
-                  "instance_store_gb"):
+    for field in (
+        "arch",
+        "vcpus",
+        "memory_mib",
+        "network_cards",
+        "ipv4_per_interface",
+        "efa_interfaces",
+        "instance_store_gb",
+    ):
         value = getattr(stated, field)
         if value is not None:
             facts[field] = value  # type: ignore[literal-required]

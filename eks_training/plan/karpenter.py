@@ -92,10 +92,14 @@ def plan_karpenter_pool(
         zone_label=network.training_zone.node_label,
         static=isinstance(pool.nodes, int),
         expire_after=_expiry(asked.expire_after, training),
-        termination_grace_period=_go_duration(asked.termination_grace_period) if asked.termination_grace_period else None,
+        termination_grace_period=go_duration(asked.termination_grace_period)
+        if asked.termination_grace_period
+        else None,
         consolidation_policy=asked.consolidation or ("WhenEmpty" if training else "WhenEmptyOrUnderutilized"),
-        consolidate_after=_go_duration(after),
-        budgets=(Budget("0", ("Drifted", "Underutilized")), Budget("100%", ("Empty",))) if training else (Budget("1", ()),),
+        consolidate_after=go_duration(after),
+        budgets=(Budget("0", ("Drifted", "Underutilized")), Budget("100%", ("Empty",)))
+        if training
+        else (Budget("1", ()),),
         limits=tuple(sorted(limits.items())),
     )
 
@@ -110,10 +114,10 @@ def _capacity_types(capacity: str) -> tuple[Literal["reserved", "on-demand", "sp
 def _expiry(asked: timedelta | Literal["Never"] | None, training: bool) -> str:
     if asked is None:
         return "Never" if training else "720h"
-    return asked if isinstance(asked, str) else _go_duration(asked)
+    return asked if isinstance(asked, str) else go_duration(asked)
 
 
-def _go_duration(value: timedelta) -> str:
+def go_duration(value: timedelta) -> str:
     """A duration as Go writes it: hours, minutes and seconds, without empty parts."""
     seconds = int(value.total_seconds())
     hours, rest = divmod(seconds, 3600)

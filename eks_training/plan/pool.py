@@ -173,8 +173,13 @@ def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: Netwo
         security_groups=tuple(pool.security_groups),
         auto_repair=pool.auto_repair,
         update_strategy=_update_strategy(pool),
-        karpenter=plan_karpenter_pool(pool, network, capacity.type, accelerator.resource if accelerator else None,
-                                      accelerator.count if accelerator else 0)
+        karpenter=plan_karpenter_pool(
+            pool,
+            network,
+            capacity.type,
+            accelerator.resource if accelerator else None,
+            accelerator.count if accelerator else 0,
+        )
         if pool.provisioner == "karpenter"
         else None,
     )
@@ -207,8 +212,9 @@ def _accelerator(instance: InstanceFacts) -> AcceleratorPlan | None:
     if device is None or not device.count:
         return None
     resource = "nvidia.com/gpu" if device.kind == "gpu" else "aws.amazon.com/neuron"
-    return AcceleratorPlan(device.kind, device.model or "unknown", device.count, device.memory_mib_each, resource,
-                           instance.neuron_cores)
+    return AcceleratorPlan(
+        device.kind, device.model or "unknown", device.count, device.memory_mib_each, resource, instance.neuron_cores
+    )
 
 
 def _taints(pool: Pool, accelerator: AcceleratorPlan | None) -> tuple[TaintPlan, ...]:

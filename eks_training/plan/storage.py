@@ -217,7 +217,7 @@ def _new_lustre(asked: LustreCreate, retain: bool) -> NewLustre:
         lustre_version=asked.lustre_version,
         backup_retention_days=backups.retention_days if backups else None,
         backup_start_time=backups.start_time if backups and backups.retention_days else None,
-        copy_tags_to_backups=backups.copy_tags if backups else None,
+        copy_tags_to_backups=backups.copy_tags if backups and backups.retention_days else None,
         maintenance_window=asked.maintenance_window,
         associations=tuple(
             Association(

@@ -194,7 +194,7 @@ def distinct_taints(subject: Subject) -> Iterator[Fault]:
     "LBL011",
     ERROR,
     "no system node that takes system pods",
-    source="EKS User Guide, Amazon EKS add-ons (CoreDNS tolerates CriticalAddonsOnly); coredns/helm",
+    source="EKS User Guide, Manage CoreDNS for DNS in Amazon EKS clusters (it tolerates CriticalAddonsOnly)",
     bad="pools: {system: {taints: [{key: dedicated, value: system, effect: NoSchedule}]}}",
     good="pools: {system: {taints: [{key: CriticalAddonsOnly, value: 'true', effect: NoSchedule}]}}",
 )

@@ -75,8 +75,7 @@ def throughput_per_iops(subject: Subject) -> Iterator[Fault]:
     "VOL003",
     WARNING,
     "little room for training images",
-    source="EKS Best Practices Guide, AI/ML workloads (images of 10 to 20 GB); Kubernetes documentation, "
-    "Node-pressure eviction",
+    source="Kubernetes documentation, Node-pressure Eviction; 200 GiB is a judgement from images of 10 to 20 GB",
     bad="pools: {train: {root_volume: {size_gib: 100}, local_nvme: none}}",
     good="pools: {train: {root_volume: {size_gib: 100}, local_nvme: raid0}}",
 )

@@ -49,7 +49,8 @@ def test_nodes_may_join_in_api_mode(template: Template) -> None:
     (role_id,) = (
         name
         for name, role in of_type(template, "AWS::IAM::Role").items()
-        if role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "ec2.amazonaws.com"}
+        if role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]
+        == {"Service": "ec2.amazonaws.com"}
     )
     assert entry["PrincipalArn"] == {"Fn::GetAtt": [role_id, "Arn"]}
 

@@ -50,7 +50,9 @@ def data(template: Template) -> dict[str, Any]:
     return launch
 
 
-@pytest.mark.parametrize("kind", ["p5.48xlarge", "p6-b300.48xlarge", "hpc6id.32xlarge", "p4d.24xlarge", "trn2.48xlarge"])
+@pytest.mark.parametrize(
+    "kind", ["p5.48xlarge", "p6-b300.48xlarge", "hpc6id.32xlarge", "p4d.24xlarge", "trn2.48xlarge"]
+)
 def test_interfaces_are_the_layout_and_carry_every_group(kind: str) -> None:
     template = group_template(f"instance_type: {kind}, nodes: 2, placement: none")
     interfaces = data(template)["NetworkInterfaces"]
@@ -175,7 +177,9 @@ def test_user_data_is_mime_with_one_node_config_and_installs_nothing() -> None:
 
 
 def test_no_user_data_without_local_disks() -> None:
-    assert "UserData" not in data(group_template("instance_type: trn1.32xlarge, nodes: 2, placement: none, local_nvme: none"))
+    assert "UserData" not in data(
+        group_template("instance_type: trn1.32xlarge, nodes: 2, placement: none, local_nvme: none")
+    )
 
 
 def test_updates_and_repair_never_cut_through_jobs() -> None:
@@ -187,7 +191,8 @@ def test_updates_and_repair_never_cut_through_jobs() -> None:
 
 def test_labels_and_the_device_taint() -> None:
     group = only(
-        group_template("instance_type: p5.48xlarge, nodes: 2, placement: none, labels: {team: a}"), "AWS::EKS::Nodegroup"
+        group_template("instance_type: p5.48xlarge, nodes: 2, placement: none, labels: {team: a}"),
+        "AWS::EKS::Nodegroup",
     )
     assert group["Labels"] == {"eks-training/pool": "train", "eks-training/purpose": "training", "team": "a"}
     assert group["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "true", "Effect": "NO_SCHEDULE"}]

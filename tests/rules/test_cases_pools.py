@@ -166,6 +166,7 @@ def test_a_type_whose_offering_only_the_account_knows_is_accepted_dspace_85() ->
 # --- capacity and placement -------------------------------------------------------------------------------------------
 
 BLOCK = "{type: capacity-block, id: cr-0123456789abcdef0}"
+KARPENTER = "provisioner: karpenter, nodes: {max: 4}"
 RESERVATION = "{type: reservation, id: cr-0aaaabbbbccccdddd}"
 
 
@@ -202,14 +203,17 @@ def test_reservation_by_resource_group_is_accepted_in_a_node_group_only() -> Non
     report(f"pools: {{train: {fragment}}}").stands_at("CAP006", "arn:aws:resource-groups")
 
 
+def test_karpenter_takes_reservations_by_id_and_existing_groups_by_name() -> None:
+    accepted(f"pools: {{train: {{{KARPENTER}, capacity: {RESERVATION}, placement: {{existing: my-group}}}}}}")
+    accepted(f"pools: {{train: {{{KARPENTER}, placement: cluster}}}}")
+
+
 def test_ultraserver_on_demand_is_refused() -> None:
     fragment = "pools: {train: {instance_type: p6e-gb200.36xlarge, efa: none, placement: none}}"
     report(fragment).stands_at("CAP010", "train")
 
 
 # --- Karpenter --------------------------------------------------------------------------------------------------------
-
-KARPENTER = "provisioner: karpenter, nodes: {max: 4}"
 
 
 def test_expiry_before_the_job_ends_is_refused_karpenter_1718() -> None:

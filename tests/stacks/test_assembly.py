@@ -11,8 +11,8 @@ from aws_cdk import Validations
 from cdk_nag import AwsSolutionsChecks
 from cfnlint.api import ManualArgs, lint
 
-from eks_training.plan import Plan, as_data
 from eks_training.pipeline import plan_json
+from eks_training.plan import Plan, as_data
 from eks_training.summary import summary
 from stacks.assembly import add_stacks
 from tests.conftest import Golden
@@ -20,11 +20,14 @@ from tests.synthesis import ROOT, Assembly, assembled, new_app, of_type, plan_of
 
 pytestmark = pytest.mark.template
 
-# W3010: a zone is written out because training stays where its capacity is.  W3005: functions that the CDK ships name their
-# role twice.  The templates carry the same two in their metadata.
+# W3010: a zone is written out because training stays where its capacity is.  W3005: functions that the CDK ships name
+# their role twice.  The templates carry the same two in their metadata.
 ACCEPTED = ["W3005", "W3010"]
 
-EXAMPLES = {"cluster": ROOT / "cluster.yaml", **{path.stem: path for path in sorted((ROOT / "examples").glob("*.yaml"))}}
+EXAMPLES = {
+    "cluster": ROOT / "cluster.yaml",
+    **{path.stem: path for path in sorted((ROOT / "examples").glob("*.yaml"))},
+}
 each_example = pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
