@@ -41,6 +41,6 @@ class KarpenterAccess(Construct):
                 policy,
                 controls.wildcards(statements),
                 "Karpenter makes resources whose ids do not exist yet: each statement that changes something is bound "
-                "to this cluster by tag conditions or only lets a launch use what exists, and each one on * only reads.",
+                "to this cluster by tag conditions or only lets a launch use what exists, and each on * only reads.",
             )
         controller.associate(cluster_name, karpenter.namespace, karpenter.service_account)

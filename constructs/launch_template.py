@@ -126,7 +126,9 @@ def _placement(pool: PoolPlan, made: str | None) -> ec2.CfnLaunchTemplate.Placem
             return _Template.PlacementProperty(group_name=made)
         case "existing":
             group = str(pool.placement.group)
-            return _Template.PlacementProperty(**{"group_id" if pool.placement.by_id else "group_name": group})
+            if pool.placement.by_id:
+                return _Template.PlacementProperty(group_id=group)
+            return _Template.PlacementProperty(group_name=group)
         case "none":
             return None
 

@@ -25,7 +25,7 @@ def add_stacks(app: App, plan: Plan) -> None:
     cluster = ClusterStack(
         app, plan.cluster.stack, plan=plan, network=network, env=env, termination_protection=plan.cluster.protected
     )
-    if not plan.storage.empty:
+    if plan.storage.needs_access:
         access = StorageAccessStack(
             app, plan.storage.access_stack, plan=plan, cluster_name=cluster.cluster_name, storage=storage, env=env
         )

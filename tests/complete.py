@@ -143,6 +143,7 @@ instance_types:
     efa_interfaces: 1
     efa_cards: [0]
     instance_store_gb: 100
+registry_mirror: registry.example.com:5000/mirror
 components: {anything: {goes: here}}
 suppressions: [{rule: FSX001, at: storage, reason: because of a test}]
 """

@@ -17,7 +17,7 @@ FILES = [ROOT / "cluster.yaml", *sorted((ROOT / "examples").glob("*.yaml"))]
 TEXTS = [path.read_text() for path in FILES]
 SCALARS = (
     "", "null", "true", "-1", "0", "1", "99999999999999999999", "1.5", "1e400", "''", "[]", "{}", "[1, 2]", "{a: 1}",
-    "none",     "cluster", "all", "karpenter", "spot", "system", "p5.48xlarge", "p6-b300.48xlarge", "p6e-gb200.36xlarge",
+    "none", "cluster", "all", "karpenter", "spot", "system", "p5.48xlarge", "p6-b300.48xlarge", "p6e-gb200.36xlarge",
     "hpc6id.32xlarge", "10.0.0.0/8", "10.0.0.0/22", "us-east-2b", "use2-az1", "1.30", "0h", "~", "é\u2028",
     "cr-0123456789abcdef0",
 )  # fmt: skip

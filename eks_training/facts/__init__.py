@@ -49,7 +49,7 @@ def _declared(stated: DeclaredInstance) -> DeclaredFacts:
     ):
         value = getattr(stated, field)
         if value is not None:
-            facts[field] = value  # type: ignore[literal-required]
+            facts[field] = value
     if stated.interfaces_per_card is not None:
         facts["interfaces_per_card"] = tuple(stated.interfaces_per_card)
     if stated.efa_cards is not None:

@@ -29,6 +29,7 @@ class Plan:
     region: str
     account: str | None
     tags: tuple[tuple[str, str], ...]
+    registry_mirror: str | None
     network: NetworkPlan
     cluster: ClusterPlan
     pools: tuple[PoolPlan, ...]
@@ -57,7 +58,7 @@ class Plan:
             self.network.stack,
             *((self.storage.stack,) if self.storage.creates else ()),
             self.cluster.stack,
-            *((self.storage.access_stack,) if not self.storage.empty else ()),
+            *((self.storage.access_stack,) if self.storage.needs_access else ()),
             *(pool.stack for pool in self.node_group_pools),
             *((self.karpenter.stack,) if self.karpenter else ()),
         )
@@ -80,6 +81,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         region=spec.region,
         account=spec.account,
         tags=tuple(sorted(spec.tags.items())),
+        registry_mirror=spec.registry_mirror,
         network=network,
         cluster=plan_cluster(spec, facts),
         pools=tuple(plan_pool(name, pool, spec, facts, network) for name, pool in spec.pools.items()),

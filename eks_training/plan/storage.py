@@ -141,9 +141,9 @@ class StoragePlan:
     protected: bool
 
     @property
-    def empty(self) -> bool:
-        """Nothing for pods: no driver to install and no right to give.  A bucket alone is not enough."""
-        return not (self.lustre or self.efs or self.access or any(bucket.mount for bucket in self.buckets))
+    def needs_access(self) -> bool:
+        """Whether pods get anything: a driver or a right.  A bucket alone needs neither."""
+        return bool(self.lustre or self.efs or self.access or any(bucket.mount for bucket in self.buckets))
 
     @property
     def creates(self) -> bool:

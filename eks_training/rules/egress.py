@@ -81,21 +81,21 @@ def public_subnet(subject: Subject) -> Iterator[Fault]:
 
 @rule(
     "NET023",
-    WARNING,
-    "no way to public registries",
+    ERROR,
+    "no way to public registries and no mirror",
     source="EKS User Guide, Deploy private clusters with limited internet access",
     bad="network: {egress: endpoints}",
-    good="network: {egress: nat}",
+    good="network: {egress: endpoints}\nregistry_mirror: 111122223333.dkr.ecr.us-east-2.amazonaws.com/mirror",
 )
 def endpoints_only(subject: Subject) -> Iterator[Fault]:
     """VPC endpoints reach AWS services only.  Images on ghcr.io, quay.io, nvcr.io, registry.k8s.io and public.ecr.aws
     and charts in public repositories cannot be pulled, so they must be mirrored into a private ECR registry first.
     """
-    if subject.spec.network.egress == "endpoints":
+    if subject.spec.network.egress == "endpoints" and subject.spec.registry_mirror is None:
         yield Fault(
             _AT,
             "endpoints: no node and no chart reaches a public registry",
-            "mirrors of every chart and image in ECR, or `egress: nat`",
+            "`registry_mirror` with every chart and image, or `egress: nat`",
             "ECR pull-through cache rules serve images; charts are pushed with `helm push`",
         )
 

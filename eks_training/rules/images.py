@@ -6,14 +6,11 @@ import re
 from collections.abc import Iterator
 
 from eks_training.finding import Related
-from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
+from eks_training.rulebook import ERROR, Fault, Subject, rule
 from eks_training.rules import reading
 
 _AL2023 = re.compile(r"1\.([0-9]{2})\.[0-9]{1,3}-20[0-9]{6}")
 _BOTTLEROCKET = re.compile(r"v?1\.[0-9]{1,3}\.[0-9]{1,3}-[0-9a-f]{8}")
-NEWER_KERNEL_MINOR = 36
-"""From this Kubernetes minor on, EKS node images run kernel 6.18; images of earlier ones run 6.12."""
-
 _CHANGELOG = "awslabs/amazon-eks-ami@81fec2e CHANGELOG.md (v20260714)"
 _TRN = "instance_type: trn1.32xlarge"
 _ARM_NEURON = """\
@@ -148,30 +145,3 @@ def bottlerocket_is_pinned(subject: Subject) -> Iterator[Fault]:
                 "a release such as 1.47.0-6154605b",
                 _RELEASES["bottlerocket"][1],
             )
-
-
-@rule(
-    "IMG006",
-    WARNING,
-    "Lustre client on a new kernel",
-    source=f"{_CHANGELOG}: kernel 6.18 for Kubernetes 1.36; FSx for Lustre User Guide, Installing the Lustre client "
-    "(kernels that the client supports)",
-    bad='kubernetes: {version: "1.36"}\nstorage: {lustre: {scratch: {existing: {id: fs-0123456789abcdef0, '
-    "dns_name: fs-0123456789abcdef0.fsx.us-east-2.amazonaws.com, mount_name: abcd1234}}}}",
-    good='kubernetes: {version: "1.35"}\nstorage: {lustre: {scratch: {existing: {id: fs-0123456789abcdef0, '
-    "dns_name: fs-0123456789abcdef0.fsx.us-east-2.amazonaws.com, mount_name: abcd1234}}}}",
-)
-def lustre_kernel(subject: Subject) -> Iterator[Fault]:
-    """The Lustre client is a kernel module, built for kernels that its maker names.  Node images of this Kubernetes
-    version run a newer kernel, for which no source that was read promises a client; mounts may fail.
-    """
-    version = reading.kubernetes_version(subject)
-    al2023 = any(pool.image.family == "al2023" for pool in subject.spec.pools.values())
-    if subject.spec.storage.lustre and al2023 and reading.minor(version) >= NEWER_KERNEL_MINOR:
-        yield Fault(
-            ("kubernetes", "version"),
-            f"{version}, whose nodes run kernel 6.18, and FSx for Lustre",
-            "1.35",
-            "mount a file system on one node before you move",
-            (Related(("storage", "lustre"), "Lustre"),),
-        )

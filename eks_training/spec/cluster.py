@@ -17,6 +17,7 @@ from eks_training.spec.scalars import (
     InstanceType,
     JsonValue,
     Region,
+    RegistryPath,
     RuleId,
     TagKey,
     TagValue,
@@ -98,6 +99,8 @@ class Cluster(Section):
     """File systems and buckets."""
     instance_types: dict[InstanceType, DeclaredInstance] = {}
     """Facts about instance types that the shipped table lacks."""
+    registry_mirror: RegistryPath | None = None
+    """Private registry that mirrors every chart and image; needed where public registries cannot be reached."""
     components: dict[str, JsonValue] = {}
     """What runs in the cluster, by component."""
     suppressions: list[Suppression] = []

@@ -46,6 +46,10 @@ ResourceGroupArn = text_type(
 PlacementGroupRef = text_type(
     r"pg-[0-9a-f]{8,17}|[A-Za-z0-9][\w .:/=+@-]{0,254}", "the name or the id (pg-…) of a placement group"
 )
+RegistryPath = text_type(
+    r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?(?:/[a-z0-9._-]+)*",
+    "a registry host and path without a scheme, such as 111122223333.dkr.ecr.us-east-2.amazonaws.com/mirror",
+)
 FileSystemId = text_type(r"fs-[0-9a-f]{8,17}", "a file system id such as fs-0123456789abcdef0")
 AccessPointId = text_type(r"fsap-[0-9a-f]{8,17}", "an EFS access point id such as fsap-0123456789abcdef0")
 DnsName = text_type(

@@ -73,7 +73,7 @@ def storage_stacks(storage: str) -> StorageStacks:
         made = None
         if plan.storage.creates:
             made = StorageStack(app, plan.storage.stack, plan=plan, network=network, env=env)
-        if not plan.storage.empty:
+        if plan.storage.needs_access:
             StorageAccessStack(
                 app, plan.storage.access_stack, plan=plan, cluster_name=plan.cluster.name, storage=made, env=env
             )

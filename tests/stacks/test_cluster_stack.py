@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aws_cdk import Environment, Validations
 from cdk_nag import AwsSolutionsChecks
-from cfnlint.api import lint_file  # type: ignore[import-untyped]
+from cfnlint.api import lint_file
 
 from stacks.cluster import ClusterStack
 from stacks.network import NetworkStack
