@@ -16,6 +16,8 @@ from eks_training.pipeline import Refused, planned
 from eks_training.toolchain import use_bundled_node
 
 DEFAULT_CONFIG = "cluster.yaml"
+CLI_CONTEXT = {"aws:cdk:enable-path-metadata": True, "aws:cdk:enable-asset-metadata": True}
+"""What the CLI adds by itself; without it a plain run would write templates that differ from ``cdk synth``."""
 
 
 def main() -> int:
@@ -51,7 +53,7 @@ def _context() -> dict[str, Any]:
         overflow = os.environ.get("CONTEXT_OVERFLOW_LOCATION_ENV")
         return {**context, **json.loads(Path(overflow).read_text())} if overflow else context
     settings: dict[str, Any] = json.loads((Path(__file__).parent / "cdk.json").read_text())
-    return dict(settings["context"])
+    return {**CLI_CONTEXT, **settings["context"]}
 
 
 if __name__ == "__main__":

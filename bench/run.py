@@ -136,10 +136,11 @@ def bench_synth(rounds: int) -> None:
         created, yardstick = resources(ours_out), resources(plain_out)
     version = run([node, "--version"], ROOT, environment()).strip()
     ratios = [a / b for a, b in turns]
+    median = statistics.median(ratios)
     print(f"synth, {rounds} turns on Node {version}")
     print(f"  this app          {_times([a for a, _ in turns])}")
     print(f"  plain JavaScript  {_times([b for _, b in turns])}")
-    print(f"  ratio             median {statistics.median(ratios):.2f}, {_verdict(statistics.median(ratios), SYNTH_LIMIT)}")
+    print(f"  ratio             median {median:.2f}, {_verdict(median, SYNTH_LIMIT)}")
     print(f"                    each turn: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
     _compare(created, yardstick)
 
@@ -154,7 +155,7 @@ def _compare(created: Counter[tuple[str, str]], yardstick: Counter[tuple[str, st
 
 
 def bench_validate() -> None:
-    command = [python(), "-m", "eks_training", "validate", CONFIG]
+    command: list[str | Path] = [python(), "-m", "eks_training", "validate", CONFIG]
     seconds(command, ROOT, environment())
     times = [seconds(command, ROOT, environment()) for _ in range(VALIDATE_ROUNDS)]
     print(f"\nvalidate, {VALIDATE_ROUNDS} cold runs")
@@ -175,9 +176,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="time synth and validate against their yardsticks")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of synth (default: %(default)s, the least)")
     rounds = max(ROUNDS, parser.parse_args().rounds)
+    measures: list[Callable[[], None]] = [lambda: bench_synth(rounds), bench_validate]
     print(f"{python()}, {os.cpu_count()} CPUs, load average {os.getloadavg()[0]:.1f} at the start\n")
     failed = False
-    for measure in (lambda: bench_synth(rounds), bench_validate):
+    for measure in measures:
         try:
             measure()
         except Unmeasurable as reason:
