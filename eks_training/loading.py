@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from eks_training.document import Document, parse, split_lines
 from eks_training.finding import Finding, Path, Severity, Span, locate, short
+from eks_training.salvage import Salvaged, salvage
 from eks_training.section_fields import description, fields_at, step, tags
 from eks_training.spec import Cluster
 
@@ -37,6 +38,8 @@ class Loaded:
     document: Document | None
     spec: Cluster | None
     findings: tuple[Finding, ...]
+    salvaged: Salvaged | None = None
+    """What can be judged all the same, when there is no Spec."""
 
 
 def load(file: str) -> Loaded:
@@ -66,16 +69,19 @@ def load_bytes(data: bytes, file: str) -> Loaded:
     spec, more = validate(document)
     found = [locate(finding, document) for finding in (*findings, *more)]
     found.sort(key=Finding.order)
-    return Loaded(file, document.lines, document, spec if not findings else None, tuple(found))
+    if not found:
+        return Loaded(file, document.lines, document, spec, ())
+    rest = salvage(document.value, more, lambda value: validate(document, value)) if more and not findings else None
+    return Loaded(file, document.lines, document, None, tuple(found), rest)
 
 
-def validate(document: Document) -> tuple[Cluster | None, list[Finding]]:
-    """Check every field of a Document on its own.
+def validate(document: Document, value: Any = None) -> tuple[Cluster | None, list[Finding]]:
+    """Check every field of a Document on its own, or of a changed copy of its value.
 
     A number where text is wanted means the text as it stands in the file: ``1.30`` is a version, ``012345678901`` an
     account.
     """
-    value = document.value
+    value = document.value if value is None else value
     try:
         return Cluster.model_validate(value), []
     except ValidationError as error:

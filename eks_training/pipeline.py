@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from eks_training import report
 from eks_training.facts import facts_for
-from eks_training.files import write_whole
 from eks_training.finding import Finding, has_errors
 from eks_training.loading import Loaded, load
 from eks_training.rulebook import Subject, check
@@ -72,6 +71,7 @@ class Planned:
 
     def write(self, folder: Path) -> None:
         """Write plan.json and summary.txt; raises OSError when the folder cannot be written."""
+        from eks_training.files import write_whole
         from eks_training.summary import summary
 
         write_whole(folder / "plan.json", plan_json(self.plan))
@@ -92,10 +92,16 @@ def checked(file: str) -> Checked:
 
 def judged(loaded: Loaded) -> Checked:
     """Run the rule book over what was read; never raises, whatever that is."""
-    if loaded.document is None or loaded.spec is None:
+    if loaded.document is None:
         return Checked(loaded, loaded.findings)
-    findings = check(loaded.document, Subject(loaded.spec, facts_for(loaded.spec)))
-    return Checked(loaded, findings)
+    if loaded.spec is not None:
+        return Checked(loaded, check(loaded.document, Subject(loaded.spec, facts_for(loaded.spec))))
+    if loaded.salvaged is None:
+        return Checked(loaded, loaded.findings)
+    rest = loaded.salvaged
+    more = check(loaded.document, Subject(rest.spec, facts_for(rest.spec)))
+    findings = (*loaded.findings, *(finding for finding in more if rest.holds(finding)))
+    return Checked(loaded, tuple(sorted(findings, key=Finding.order)))
 
 
 def planned(file: str) -> Planned:
