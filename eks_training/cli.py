@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -37,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
+        import traceback
+
         print("this is a fault of eks-training, not of your file; please report it with these lines:", file=sys.stderr)
         traceback.print_exc()
         return OWN_FAULT

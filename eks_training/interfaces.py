@@ -64,7 +64,7 @@ def efa_layout(facts: InstanceFacts) -> tuple[Interface, ...]:
     cards = facts.efa_capable_cards()
     if not cards:
         return plain_layout()
-    limits = facts.interfaces_per_card or ()
+    limits = tuple(facts.interfaces_per_card or ())
     _agree(facts, cards, limits)
     rest = tuple(Interface(card, 0, "efa-only") for card in sorted(cards) if card != 0)
     if 0 not in cards:

@@ -199,10 +199,10 @@ def _document_path(detail: ErrorDetails, document: Document) -> tuple[Path, bool
 def _is_scalar(value: Any, path: Path) -> bool:
     """Whether a single value stands at a path; False when nothing does."""
     for part in path:
-        holds = part in value if isinstance(value, dict) else isinstance(part, int) and isinstance(value, list)
-        if not holds:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
             return False
-        value = value[part]
     return value is not None and not isinstance(value, (dict, list))
 
 

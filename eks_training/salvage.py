@@ -125,12 +125,11 @@ def _without_index(path: Path) -> Path:
 
 
 def _at(value: Any, path: Path) -> Any:
+    """What stands at a path, or None."""
     for part in path:
-        if (isinstance(value, dict) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
+        try:
             value = value[part]
-        else:
+        except (KeyError, IndexError, TypeError):
             return None
     return value
 

@@ -57,8 +57,8 @@ def accelerated_rows(catalogue: Mapping[str, Any]) -> dict[str, tuple[Row, dict[
         row["neuron_cores"] = raw["neuron"]["cores"] if raw["neuron"] else None
         if raw["accelerator"]:
             row["accelerator"] = [raw["accelerator"][key] for key in ("kind", "name", "count", "memory_mib_each")]
-        cited = {RENAMED.get(key, key): source for key, source in raw["sources"].items()}
-        cited |= dict.fromkeys(("karpenter",), DOC)
+        cited = {RENAMED.get(str(key), str(key)): str(source) for key, source in raw["sources"].items()}
+        cited["karpenter"] = DOC
         kept = {column: row[column] for column in COLUMNS}
         rows[name] = (kept, {key: cited[key] for key in sorted(cited) if _states(kept, key)})
     return rows

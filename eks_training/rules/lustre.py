@@ -164,6 +164,10 @@ def throughput_missing(subject: Subject) -> Iterator[Fault]:
             )
 
 
+def _nearest_tier(value: int) -> int:
+    return min(THROUGHPUT_TIERS, key=lambda tier: abs(tier - value))
+
+
 @rule(
     "FSX006",
     ERROR,
@@ -179,7 +183,7 @@ def throughput_of_another_generation(subject: Subject) -> Iterator[Fault]:
     for path, asked in created(subject):
         value = asked.throughput_mbps_per_tib
         if is_persistent_ssd(asked) and value is not None and value not in THROUGHPUT_TIERS:
-            nearest = min(THROUGHPUT_TIERS, key=lambda tier: abs(tier - value))
+            nearest = _nearest_tier(value)
             yield Fault(
                 (*path, "throughput_mbps_per_tib"),
                 f"{value}",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
 
 
 class Section(BaseModel):
@@ -28,26 +28,33 @@ def refuse(expected: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("form", "not in the expected form", {"expected": expected, "hint": hint})
 
 
-def form(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = False) -> Callable[[str], str]:
-    """A check of the whole text against a regular expression; ``expected`` says it in words.
+@dataclass(frozen=True)
+class Form:
+    """The form of a text: the whole of it matches a regular expression, which ``expected`` says in words.
 
-    Letters are a to z unless ``any_alphabet`` admits those of other scripts: AWS and Kubernetes names do not.
+    Letters are a to z unless ``any_alphabet`` admits those of other scripts: AWS and Kubernetes names do not.  The form
+    also stands in the JSON Schema, whose patterns know ASCII letters only.
     """
-    compiled = re.compile(pattern, 0 if any_alphabet else re.ASCII)
 
-    def check(value: str) -> str:
-        if not compiled.fullmatch(value):
-            raise refuse(expected, hint)
+    pattern: str
+    expected: str
+    hint: str = ""
+    any_alphabet: bool = False
+
+    def check(self, value: str) -> str:
+        """The value itself, if it has the form."""
+        # Compiled when it is first needed: a file uses few of the forms.
+        if not re.fullmatch(self.pattern, value, 0 if self.any_alphabet else re.ASCII):
+            raise refuse(self.expected, self.hint)
         return value
 
-    return check
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Check after the value is known to be text."""
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
-
-def text_type(pattern: str, expected: str, hint: str = "", *, any_alphabet: bool = False) -> Any:
-    """A text type with a form; also written into the JSON Schema, whose patterns know ASCII letters only."""
-    shown = {} if any_alphabet else {"pattern": f"^(?:{pattern})$"}
-    return Annotated[
-        str,
-        AfterValidator(form(pattern, expected, hint, any_alphabet=any_alphabet)),
-        WithJsonSchema({"type": "string", **shown, "description": expected}),
-    ]
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """What an editor shows."""
+        shown = {} if self.any_alphabet else {"pattern": f"^(?:{self.pattern})$"}
+        return {"type": "string", **shown, "description": self.expected}
