@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aws_cdk import Stack
-from aws_cdk import aws_eks as eks
+from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_eks as eks
+from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from constructs.launch_template import NodeLaunchTemplate

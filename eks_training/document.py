@@ -25,13 +25,16 @@ Mark: TypeAlias = Any
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_NULL = re.compile(r"~|null|Null|NULL|")
-_TRUE = re.compile(r"true|True|TRUE")
-_FALSE = re.compile(r"false|False|FALSE")
-_INT = re.compile(r"[-+]?[0-9]{1,200}")
-_OCT = re.compile(r"0o[0-7]{1,100}")
-_HEX = re.compile(r"0x[0-9a-fA-F]{1,100}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMBER = re.compile(
+    r"(?P<ten>[-+]?[0-9]{1,200})|0o(?P<eight>[0-7]{1,100})|0x(?P<sixteen>[0-9a-fA-F]{1,100})"
+    r"|(?P<real>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+)
+_BASES = {"ten": 10, "eight": 8, "sixteen": 16}
 
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 # Beside what YAML forbids: U+0085, U+2028 and U+2029, which this parser takes for the end of a line, even inside a
@@ -335,18 +338,13 @@ def _resolve(event: yaml.ScalarEvent) -> object:
     text = str(event.value)
     if event.tag or not event.implicit[0]:
         return text
-    if _NULL.fullmatch(text):
-        return None
-    if _TRUE.fullmatch(text):
-        return True
-    if _FALSE.fullmatch(text):
-        return False
-    for pattern, base in ((_INT, 10), (_OCT, 8), (_HEX, 16)):
-        if pattern.fullmatch(text):
-            return int(text if base == 10 else text[2:], base)
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    return text
+    if text in _WORDS:
+        return _WORDS[text]
+    number = _NUMBER.fullmatch(text)
+    if number is None or number.lastgroup is None:
+        return text
+    digits = number[number.lastgroup]
+    return float(digits) if number.lastgroup == "real" else int(digits, _BASES[number.lastgroup])
 
 
 def _kind(value: object) -> str:

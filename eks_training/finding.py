@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from eks_training.document import Document
@@ -25,9 +25,8 @@ class Severity(Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, order=True)
-class Span:
-    """A stretch of the file; lines and columns count from 1, the end column is exclusive."""
+class Span(NamedTuple):
+    """A stretch of the file; lines and columns count from 1, the end column is exclusive.  Spans sort by position."""
 
     line: int
     column: int

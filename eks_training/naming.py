@@ -6,7 +6,6 @@ resources or strands running nodes.
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 LABEL_POOL = "eks-training/pool"
@@ -30,14 +29,6 @@ def stack(cluster: str, part: str) -> str:
 def pool_stack(cluster: str, pool: str) -> str:
     """Name of the stack of one managed node group."""
     return stack(cluster, f"pool-{pool}")
-
-
-def bounded(name: str, limit: int) -> str:
-    """A name within a limit: cut, with a hash of the whole so that two long names stay different."""
-    if len(name) <= limit:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: limit - 9].rstrip('-')}-{digest}"
 
 
 def pascal(name: str) -> str:

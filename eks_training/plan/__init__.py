@@ -7,16 +7,18 @@ No stage after this one decides anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eks_training.facts import Facts
-from eks_training.plan.cluster import ClusterPlan, plan_cluster
-from eks_training.plan.karpenter import KarpenterPlan, plan_karpenter
-from eks_training.plan.network import NetworkPlan, plan_network
-from eks_training.plan.pool import PoolPlan, plan_pool, wants_efa
-from eks_training.plan.storage import StoragePlan, plan_storage
 from eks_training.plan.value import Output
-from eks_training.spec import Cluster
+
+if TYPE_CHECKING:
+    from eks_training.facts import Facts
+    from eks_training.plan.cluster import ClusterPlan
+    from eks_training.plan.karpenter import KarpenterPlan
+    from eks_training.plan.network import NetworkPlan
+    from eks_training.plan.pool import PoolPlan
+    from eks_training.plan.storage import StoragePlan
+    from eks_training.spec import Cluster
 
 __all__ = ["Plan", "as_data", "build"]
 
@@ -69,6 +71,14 @@ def build(spec: Cluster, facts: Facts) -> Plan:
 
     The rule book has passed without errors; on a Spec that it refuses the result is undefined.
     """
+    # The rules ask single modules of the planner; only who plans needs all of them.
+    from eks_training.plan.cluster import plan_cluster
+    from eks_training.plan.defaults import wants_efa
+    from eks_training.plan.karpenter import plan_karpenter
+    from eks_training.plan.network import plan_network
+    from eks_training.plan.pool import plan_pool
+    from eks_training.plan.storage import plan_storage
+
     by_karpenter = any(pool.provisioner == "karpenter" for pool in spec.pools.values())
     efa = any(
         wants_efa(pool, instance)

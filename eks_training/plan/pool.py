@@ -13,6 +13,7 @@ from eks_training import naming
 from eks_training.facts import Facts
 from eks_training.facts.instances import InstanceFacts
 from eks_training.interfaces import Interface, addresses, efa_layout, plain_layout
+from eks_training.plan.defaults import uses_raid0, wants_efa
 from eks_training.plan.karpenter import KarpenterPool, plan_karpenter_pool
 from eks_training.plan.network import NetworkPlan
 from eks_training.plan.value import Output, Value
@@ -183,20 +184,6 @@ def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: Netwo
         if pool.provisioner == "karpenter"
         else None,
     )
-
-
-def wants_efa(pool: Pool, instance: InstanceFacts) -> bool:
-    """Training pools use all EFA interfaces of their type unless the user says `none`."""
-    if pool.efa is not None:
-        return pool.efa == "all"
-    return pool.purpose == "training" and instance.efa_capable_cards() != ()
-
-
-def uses_raid0(pool: Pool, instance: InstanceFacts) -> bool:
-    """Local disks are used unless the user says `none`; nodeadm, which sets them up, is part of AL2023."""
-    if pool.local_nvme is not None:
-        return pool.local_nvme == "raid0"
-    return bool(instance.instance_store_gb) and pool.image.family == "al2023" and pool.purpose != "system"
 
 
 def _stack(name: str, pool: Pool, spec: Cluster) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eks_training.facts.instances import InstanceFacts, load_instances
 from eks_training.interfaces import LayoutContradiction, LayoutUnknown, efa_layout
-from eks_training.plan.pool import wants_efa
+from eks_training.plan.defaults import wants_efa
 from eks_training.rulebook import ERROR, Fault, Subject, rule
 from eks_training.rules import reading
 

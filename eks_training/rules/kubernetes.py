@@ -7,7 +7,6 @@ import ipaddress
 from collections.abc import Collection, Iterator
 
 from eks_training.finding import Path, Related
-from eks_training.plan.cluster import plan_cluster
 from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
 from eks_training.spec import Cluster
@@ -225,6 +224,10 @@ def installed_addons(subject: Subject) -> Iterator[Fault]:
     """A storage driver is installed when the file has storage of its kind.  A version for any other one has no effect,
     and usually a section below `storage` is missing.
     """
+    if not subject.spec.kubernetes.addon_versions:
+        return
+    from eks_training.plan.cluster import plan_cluster
+
     plan = plan_cluster(subject.spec, subject.facts)
     installed = {addon.name for addon in (*plan.addons, *plan.storage_addons)}
     for name in subject.spec.kubernetes.addon_versions:

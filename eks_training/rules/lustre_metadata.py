@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_training.finding import Path, Related
-from eks_training.plan.pool import wants_efa
+from eks_training.plan.defaults import wants_efa
 from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
 from eks_training.rules.lustre import API, CREATE_API, around, created, is_persistent_ssd, is_tiered, listed, on_grid

@@ -13,8 +13,8 @@ from eks_training.facts import Facts
 from eks_training.facts.instances import InstanceFacts
 from eks_training.finding import Path
 from eks_training.interfaces import Interface, LayoutError, efa_layout, plain_layout
+from eks_training.plan.defaults import wants_efa
 from eks_training.plan.network import cut
-from eks_training.plan.pool import wants_efa
 from eks_training.rulebook import Subject
 from eks_training.spec import Cluster
 from eks_training.spec.network import ExistingSubnet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_training.finding import Related
-from eks_training.plan.pool import uses_raid0
+from eks_training.plan.defaults import uses_raid0
 from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
 from eks_training.spec.pool import Pool
