@@ -1,4 +1,4 @@
-"""Makes the pages of docs/ that are made from the code: rules.md and proof.md.
+"""Makes the pages of docs/ that are made from the code: cluster.md, rules.md and proof.md.
 
 ``python docs/generate.py`` rewrites them; a test fails while they are stale.
 """
@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -18,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 from eks_training.configuration_rules import BUILT_IN  # noqa: E402
 from eks_training.files import write_whole  # noqa: E402
 from eks_training.rulebook import Rule, all_rules  # noqa: E402
+from eks_training.schema import json_schema  # noqa: E402
 
 MARKERS = {
     "schema": "data has the stated form",
@@ -77,6 +80,54 @@ def _rule(rule: Rule) -> Iterator[str]:
         "```",
         "",
     )
+
+
+def fields_page() -> str:
+    """Every key of cluster.yaml with what it takes."""
+    schema = json.loads(json_schema())
+    lines = [
+        "# cluster.yaml",
+        "",
+        "Made from the code by `make docs`. Keys marked * must be there. `python -m eks_training schema` prints the",
+        "same for editors; [rules.md](rules.md) has what the keys demand of each other.",
+        "",
+    ]
+    sections = {"cluster.yaml": schema, **schema["$defs"]}
+    for name, section in sections.items():
+        if "properties" not in section:
+            continue
+        lines += [f"## {name}", "", section.get("description", ""), "", "| key | takes | meaning |", "|---|---|---|"]
+        needed = set(section.get("required", ()))
+        for key, field in section["properties"].items():
+            mark = "*" if key in needed else ""
+            lines.append(f"| `{key}`{mark} | {_takes(field)} | {field.get('description', '')} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _takes(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    for union in ("anyOf", "oneOf"):
+        if union in field:
+            return " or ".join(_takes(item) for item in field[union] if item.get("type") != "null")
+    if field.get("type") == "array":
+        return f"list of {_takes(field.get('items', {}))}"
+    if field.get("type") == "object":
+        patterns = list(field.get("patternProperties", {}).values())
+        inner = patterns[0] if patterns else field.get("additionalProperties")
+        return f"names to {_takes(inner)}" if isinstance(inner, dict) else "a section"
+    words = {"string": "text", "integer": "number", "boolean": "true or false", "number": "number"}
+    text = words.get(str(field.get("type")), "anything")
+    low, high = field.get("minimum"), field.get("maximum")
+    if low is not None and high is not None:
+        return f"{text} from {low} to {high}"
+    return f"{text} from {low}" if low is not None else text
 
 
 @dataclass(frozen=True)
@@ -160,7 +211,7 @@ def _first_line(path: Path) -> str:
     return path.read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
 
 
-PAGES = {"rules.md": rules_page, "proof.md": proof_page}
+PAGES = {"cluster.md": fields_page, "rules.md": rules_page, "proof.md": proof_page}
 
 
 def main() -> None:

@@ -170,7 +170,9 @@ def notes(plan: Plan) -> Iterator[str]:
 def unproved(plan: Plan) -> Iterator[str]:
     """What no template can show."""
     types = sorted({pool.instance_type for pool in plan.pools})
-    yield f"that {', '.join(types)} are offered in the zones, and that the vCPU quotas suffice"
+    yield f"that {', '.join(types)} are offered in the zones"
+    for need in plan.quotas:
+        yield f"that the quota {need.name} allows {need.vcpus} vCPUs ({need.sum}) beside what runs already"
     for pool in plan.pools:
         if pool.capacity.reservation_id or pool.capacity.resource_group:
             named = pool.capacity.reservation_id or pool.capacity.resource_group

@@ -14,7 +14,7 @@ from eks_training.rulebook import all_rules
 pytestmark = pytest.mark.schema
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "ARCHITECTURE.md", *(f"docs/{name}" for name in ("rules.md", "proof.md"))]
+PAGES = ["README.md", "ARCHITECTURE.md", *(f"docs/{name}" for name in ("cluster.md", "rules.md", "proof.md"))]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["rules.md", "proof.md"])
+@pytest.mark.parametrize("name", ["cluster.md", "rules.md", "proof.md"])
 def test_page_is_current(generate: ModuleType, name: str) -> None:
     assert (ROOT / "docs" / name).read_text() == generate.PAGES[name](), "run `make docs`"
 

@@ -172,6 +172,34 @@ def test_zone_ids_are_selected_by_their_own_label() -> None:
     assert made.karpenter.zone_label == ("topology.k8s.aws/zone-id", "usw2-az1")
 
 
+def test_quotas_are_the_sums_of_the_largest_pools() -> None:
+    plan = plan_text((ROOT / "cluster.yaml").read_text())
+    assert {need.name: (need.vcpus, need.sum) for need in plan.quotas} == {
+        "Running On-Demand P instances": (8 * 192, "h200 8 x 192"),
+        "Running On-Demand G and VT instances": (6 * 8, "notebooks 6 x 8"),
+        "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances": (3 * 8, "system 3 x 8"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "quota"),
+    [
+        ("instance_type: trn1.32xlarge, capacity: spot", "All Trn Spot Instance Requests"),
+        ("instance_type: hpc7a.96xlarge", "Running On-Demand HPC instances"),
+        ("instance_type: g6e.48xlarge, capacity: spot", "All G and VT Spot Instance Requests"),
+        (
+            "instance_type: p5.48xlarge, capacity: {type: reservation, id: cr-0123456789abcdef0}",
+            "Running On-Demand P instances",
+        ),
+        ("instance_type: p5.48xlarge, capacity: {type: capacity-block, id: cr-0123456789abcdef0}", None),
+    ],
+)
+def test_the_quota_follows_family_and_purchase(text: str, quota: str | None) -> None:
+    plan = plan_text(CONFIG.format(pool=f"{TRAINING}, {text}", zone="us-west-2a"))
+    others = [need.name for need in plan.quotas if "Standard" not in need.name]
+    assert others == ([quota] if quota else [])
+
+
 def test_declared_facts_make_an_unknown_type_plannable() -> None:
     text = (
         CONFIG.format(pool=f"{TRAINING}, instance_type: p7.48xlarge", zone="us-west-2a")

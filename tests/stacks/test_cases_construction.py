@@ -168,6 +168,24 @@ def test_efs_1_and_2_identity_and_mount_targets(shipped: Assembly) -> None:
     assert "Training" in targets and "SystemB" in targets and "SystemA" not in targets
 
 
+def test_new_storage_in_an_existing_vpc_lands_in_the_subnets_that_the_user_named() -> None:
+    text = (ROOT / "examples" / "existing-vpc.yaml").read_text()
+    head, _, _ = text.partition("storage:\n")
+    made = """storage:
+  lustre: {fast: {create: {deployment: SCRATCH_2, capacity_gib: 1200}}}
+  efs: {homes: {create: {access_points: {home: {path: /home, uid: 1000, gid: 100}}}}}
+"""
+    assembly = assembled(head + made)
+    storage = assembly.template("storage")
+    assert only(storage, "AWS::FSx::FileSystem")["SubnetIds"] == ["subnet-0aaaaaaaaaaaaaaa1"]
+    targets = {item["Properties"]["SubnetId"] for item in of_type(storage, "AWS::EFS::MountTarget").values()}
+    assert targets == {"subnet-0aaaaaaaaaaaaaaa1", "subnet-0bbbbbbbbbbbbbbb2"}
+    control = only(assembly.template("cluster"), "AWS::EKS::Cluster")["ResourcesVpcConfig"]["SubnetIds"]
+    assert set(control) == {"subnet-0ccccccccccccccc1", "subnet-0ccccccccccccccc2"}
+    kinds = {item["Type"] for item in assembly.template("network")["Resources"].values()}
+    assert not {"AWS::EC2::VPC", "AWS::EC2::Subnet", "AWS::EC2::NatGateway", "AWS::EC2::RouteTable"} & kinds
+
+
 def test_the_layout_in_the_template_is_the_layout_of_the_table(shipped: Assembly) -> None:
     from eks_training.facts.instances import load_instances
 
