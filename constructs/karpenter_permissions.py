@@ -47,10 +47,16 @@ class ControllerScope:
 
     def wildcards(self, statements: Sequence[iam.PolicyStatement]) -> list[str]:
         """The resources with a wildcard, spelt as the security rule pack prints them."""
-        account = self.stack.account
-        shown = "<AWS::AccountId>" if Token.is_unresolved(account) else account
         found = {resource for statement in statements for resource in statement.resources if "*" in resource}
-        return sorted(f"Resource::{resource.replace(account, shown)}" for resource in found)
+        return sorted(f"Resource::{self._shown(resource)}" for resource in found)
+
+    def _shown(self, resource: str) -> str:
+        """A resource with what is known only at deployment by its CloudFormation name."""
+        stack = self.stack
+        for value, name in ((stack.partition, "Partition"), (stack.region, "Region"), (stack.account, "AccountId")):
+            if Token.is_unresolved(value):
+                resource = resource.replace(value, f"<AWS::{name}>")
+        return resource
 
 
 _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")

@@ -20,6 +20,7 @@ PUBLIC = """
 name: t
 region: us-east-2
 account: "111122223333"
+registry_mirror: registry.example.com/mirror
 network: {training_zone: us-east-2b, second_zone: us-east-2a, cidr: 10.64.0.0/16, egress: endpoints}
 kubernetes:
   version: "1.36"

@@ -14,6 +14,7 @@ SHORT = """
 name: t
 region: us-east-2
 account: "111122223333"
+registry_mirror: registry.example.com/mirror
 network: {NETWORK}
 kubernetes: {administrators: ["arn:aws:iam::111122223333:role/admin"]}
 pools:
