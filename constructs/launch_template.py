@@ -6,14 +6,13 @@ node group's template (subnet, instance profile, image, shutdown behaviour) is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from aws_cdk import CfnTag, Fn
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from eks_training import naming
-from eks_training.plan.pool import PoolPlan
+from eks_training.plan.pool import PoolPlan, VolumePlan
 
 _Template = ec2.CfnLaunchTemplate
 
@@ -46,7 +45,6 @@ class NodeLaunchTemplate(Construct):
         security_group_ids: groups of every interface; must hold the cluster security group, because EKS adds it only
             to templates that name no group.
         placement_group_name: name of a placement group made beside it, when the Plan makes one.
-        tags: tags of instances, volumes and interfaces.
     """
 
     def __init__(
@@ -57,13 +55,9 @@ class NodeLaunchTemplate(Construct):
         pool: PoolPlan,
         security_group_ids: Sequence[str],
         placement_group_name: str | None,
-        tags: Mapping[str, str],
     ) -> None:
         super().__init__(scope, id)
-        node_tags = [
-            CfnTag(key=key, value=value)
-            for key, value in sorted({**tags, "Name": f"{tags[naming.TAG_CLUSTER]}-{pool.name}"}.items())
-        ]
+        node_tags = [CfnTag(key=key, value=value) for key, value in pool.node_tags]
         self.resource = _Template(
             self,
             "Resource",
@@ -79,7 +73,7 @@ class NodeLaunchTemplate(Construct):
                     )
                     for interface in pool.interfaces
                 ],
-                block_device_mappings=[_volume(pool)],
+                block_device_mappings=[_volume(volume) for volume in pool.volumes],
                 metadata_options=_Template.MetadataOptionsProperty(
                     http_tokens="required", http_endpoint="enabled", http_put_response_hop_limit=1
                 ),
@@ -105,8 +99,7 @@ class NodeLaunchTemplate(Construct):
         return self.resource.attr_latest_version_number
 
 
-def _volume(pool: PoolPlan) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
-    volume = pool.root_volume
+def _volume(volume: VolumePlan) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
     return _Template.BlockDeviceMappingProperty(
         device_name=volume.device,
         ebs=_Template.EbsProperty(

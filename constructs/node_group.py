@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
@@ -21,7 +21,6 @@ class NodeGroup(Construct):
         pool: the pool as decided.
         subnet_ids: where its nodes run; exactly one for training.
         security_group_ids: groups of every interface, the cluster security group among them.
-        tags: tags of instances, volumes and interfaces.
     """
 
     def __init__(
@@ -34,7 +33,6 @@ class NodeGroup(Construct):
         node_role_arn: str,
         subnet_ids: Sequence[str],
         security_group_ids: Sequence[str],
-        tags: Mapping[str, str],
     ) -> None:
         super().__init__(scope, id)
         self.placement_group: ec2.CfnPlacementGroup | None = None
@@ -46,7 +44,6 @@ class NodeGroup(Construct):
             pool=pool,
             security_group_ids=security_group_ids,
             placement_group_name=self.placement_group.attr_group_name if self.placement_group else None,
-            tags=tags,
         )
         self.resource = eks.CfnNodegroup(
             self,

@@ -136,7 +136,7 @@ def costs(plan: Plan) -> Iterator[str]:
     for pool in plan.pools:
         nodes = pool.min_nodes if pool.karpenter else pool.desired_nodes
         if nodes and pool.capacity.type != "capacity-block":
-            yield f"{nodes} x {pool.instance_type} ({pool.name}) and their {pool.root_volume.size_gib} GiB volumes"
+            yield f"{nodes} x {pool.instance_type} ({pool.name}) and their {pool.image_volume.size_gib} GiB volumes"
     for item in plan.storage.lustre:
         if item.create:
             yield f"FSx for Lustre {item.name}"

@@ -15,7 +15,7 @@ from eks_training import naming
 from eks_training.plan import Plan
 from eks_training.plan.pool import PoolPlan
 from stacks.network import NetworkStack
-from stacks.nodes import node_security_groups, node_tags
+from stacks.nodes import node_security_groups
 
 
 class ClusterStack(Stack):
@@ -73,7 +73,6 @@ class ClusterStack(Stack):
             node_role_arn=self.node_role_arn,
             subnet_ids=[self._network.subnets[key].subnet_id for key in pool.subnets],
             security_group_ids=node_security_groups(pool, self._network, self.cluster_security_group_id),
-            tags=node_tags(self._plan, pool),
         )
 
     def _outputs(self) -> None:

@@ -1,9 +1,7 @@
-"""What the stacks that make nodes share: the security groups and tags of a node."""
+"""What the stacks that make nodes share: the security groups of a node."""
 
 from __future__ import annotations
 
-from eks_training import naming
-from eks_training.plan import Plan
 from eks_training.plan.pool import PoolPlan
 from stacks.network import NetworkStack
 
@@ -12,8 +10,3 @@ def node_security_groups(pool: PoolPlan, network: NetworkStack, cluster_security
     """Groups of every interface: the cluster's, the one that storage admits, the EFA group, and the user's."""
     efa = [network.efa_security_group_id] if pool.efa and network.efa_security_group_id else []
     return [cluster_security_group_id, network.node_security_group_id, *efa, *pool.security_groups]
-
-
-def node_tags(plan: Plan, pool: PoolPlan) -> dict[str, str]:
-    """Tags of instances, volumes and interfaces; CloudFormation's own tags do not reach them."""
-    return {**dict(plan.tags), naming.TAG_CLUSTER: plan.name, naming.TAG_POOL: pool.name}

@@ -13,7 +13,7 @@ from eks_training.plan import Plan
 from eks_training.plan.pool import PoolPlan
 from stacks.cluster import ClusterStack
 from stacks.network import NetworkStack
-from stacks.nodes import node_security_groups, node_tags
+from stacks.nodes import node_security_groups
 
 
 class PoolStack(Stack):
@@ -39,7 +39,6 @@ class PoolStack(Stack):
             node_role_arn=cluster.node_role_arn,
             subnet_ids=[network.subnets[key].subnet_id for key in pool.subnets],
             security_group_ids=node_security_groups(pool, network, cluster.cluster_security_group_id),
-            tags=node_tags(plan, pool),
         )
         CfnOutput(self, "NodegroupName", value=group.resource.attr_nodegroup_name)
         if group.placement_group:

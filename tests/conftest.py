@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 IN_CI = os.environ.get("CI", "").lower() not in ("", "0", "false")
 NEEDS_NODE = re.compile(
-    r"^(?:from|import)\s+(?:aws_cdk|cdk8s\w*|cdk_nag|constructs|jsii|stacks|app|k8s[\w.]*\.chart|tests\.synthesis)\b",
+    r"^(?:from|import)\s+"
+    r"(?:aws_cdk|cdk8s\w*|cdk_nag|constructs|jsii|stacks|app|k8s[\w.]*\.chart|k8s\.render|tests\.synthesis)\b",
     re.MULTILINE,
 )
 

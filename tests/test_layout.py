@@ -69,6 +69,13 @@ ROOMS = (
         "stacks", r"stacks/.*", ("aws_cdk", "constructs", "stacks", "k8s.SHARED", *PLAN), NETWORK, CLOCK + ENVIRONMENT
     ),
     Room(
+        "k8s, the stand-alone delivery",
+        r"k8s/render(ing)?\.py",
+        ("cdk8s", "constructs.Construct", "yaml", "eks_training.files", "k8s.OTHER", "k8s.SHARED", *PLAN),
+        NETWORK,
+        CLOCK + ENVIRONMENT,
+    ),
+    Room(
         "k8s, the checked half",
         r"k8s/(.*/)?(options|rules|catalogue|__init__)\.py",
         ("pydantic", "pydantic_core", "yaml", "eks_training", "k8s.NAME", "k8s.SHARED"),

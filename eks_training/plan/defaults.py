@@ -21,3 +21,8 @@ def uses_raid0(pool: Pool, instance: InstanceFacts) -> bool:
     if pool.local_nvme is not None:
         return pool.local_nvme == "raid0"
     return bool(instance.instance_store_gb) and pool.image.family == "al2023" and pool.purpose != "system"
+
+
+def root_volume_gib(pool: Pool) -> int:
+    """Size in GiB of the volume with images and logs; training images of 10 to 20 GB are unpacked there."""
+    return pool.root_volume.size_gib or (100 if pool.purpose == "system" else 500)

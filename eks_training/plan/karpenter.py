@@ -84,13 +84,15 @@ def plan_karpenter_pool(
     training = pool.purpose == "training"
     asked = pool.disruption
     after = asked.consolidate_after if asked.consolidate_after is not None else timedelta(minutes=10)
+    static = isinstance(pool.nodes, int)
     limits = {"nodes": str(pool.max_nodes)}
-    if device:
+    # A NodePool with a fixed number of nodes accepts no other limit (rule of its definition, karpenter-crd 1.14).
+    if device and not static:
         limits[device] = str(pool.max_nodes * devices_per_node)
     return KarpenterPool(
         capacity_types=_capacity_types(capacity),
         zone_label=network.training_zone.node_label,
-        static=isinstance(pool.nodes, int),
+        static=static,
         expire_after=_expiry(asked.expire_after, training),
         termination_grace_period=go_duration(asked.termination_grace_period)
         if asked.termination_grace_period

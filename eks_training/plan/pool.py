@@ -13,7 +13,7 @@ from eks_training import naming
 from eks_training.facts import Facts
 from eks_training.facts.instances import InstanceFacts
 from eks_training.interfaces import Interface, addresses, efa_layout, plain_layout
-from eks_training.plan.defaults import uses_raid0, wants_efa
+from eks_training.plan.defaults import root_volume_gib, uses_raid0, wants_efa
 from eks_training.plan.karpenter import KarpenterPool, plan_karpenter_pool
 from eks_training.plan.network import NetworkPlan
 from eks_training.plan.value import Output, Value
@@ -79,6 +79,8 @@ class VolumePlan:
     size_gib: int
     iops: int | None
     throughput_mibps: int | None
+    holds_images: bool
+    """Whether images, pods and logs are there."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +115,20 @@ class PoolPlan:
     network_gbps: float | None
     subnets: tuple[str, ...]
     image: ImagePlan
-    root_volume: VolumePlan
+    volumes: tuple[VolumePlan, ...]
     raid0: bool
     labels: tuple[tuple[str, str], ...]
+    node_tags: tuple[tuple[str, str], ...]
     taints: tuple[TaintPlan, ...]
     security_groups: tuple[str, ...]
     auto_repair: bool
     update_strategy: Literal["DEFAULT", "MINIMAL"]
     karpenter: KarpenterPool | None
+
+    @property
+    def image_volume(self) -> VolumePlan:
+        """The volume with images, pods and logs."""
+        return next(volume for volume in self.volumes if volume.holds_images)
 
     @property
     def efa(self) -> bool:
@@ -145,7 +153,6 @@ def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: Netwo
     capacity = _capacity(pool)
     placement = _placement(name, pool, stack)
     image = _image(pool, instance, spec, facts)
-    volume = _volume(pool, image)
     raid0 = uses_raid0(pool, instance)
     return PoolPlan(
         name=name,
@@ -167,9 +174,10 @@ def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: Netwo
         network_gbps=instance.network_gbps,
         subnets=_subnets(pool, network),
         image=image,
-        root_volume=volume,
+        volumes=_volumes(pool, image),
         raid0=raid0,
         labels=labels,
+        node_tags=_node_tags(name, spec),
         taints=taints,
         security_groups=tuple(pool.security_groups),
         auto_repair=pool.auto_repair,
@@ -265,12 +273,22 @@ def _image(pool: Pool, instance: InstanceFacts, spec: Cluster, facts: Facts) -> 
     return ImagePlan("al2023", f"AL2023_{arch}_{variant}", pinned, f"al2023@v{pinned.rsplit('-', 1)[-1]}")
 
 
-def _volume(pool: Pool, image: ImagePlan) -> VolumePlan:
-    """Bottlerocket keeps images and pods on its second volume."""
+def _volumes(pool: Pool, image: ImagePlan) -> tuple[VolumePlan, ...]:
+    """Bottlerocket has its system on a first volume of 4 GiB, which Karpenter's own default is too."""
     asked = pool.root_volume
-    size = asked.size_gib or (100 if pool.purpose == "system" else 500)
-    device = "/dev/xvdb" if image.family == "bottlerocket" else "/dev/xvda"
-    return VolumePlan(device, size, asked.iops, asked.throughput_mibps)
+    size = root_volume_gib(pool)
+    if image.family == "bottlerocket":
+        return (
+            VolumePlan("/dev/xvda", 4, None, None, False),
+            VolumePlan("/dev/xvdb", size, asked.iops, asked.throughput_mibps, True),
+        )
+    return (VolumePlan("/dev/xvda", size, asked.iops, asked.throughput_mibps, True),)
+
+
+def _node_tags(name: str, spec: Cluster) -> tuple[tuple[str, str], ...]:
+    """Tags of instances, volumes and interfaces; CloudFormation's own tags do not reach them."""
+    ours = {"Name": f"{spec.name}-{name}", naming.TAG_CLUSTER: spec.name, naming.TAG_POOL: name}
+    return tuple(sorted({**spec.tags, **ours}.items()))
 
 
 def _subnets(pool: Pool, network: NetworkPlan) -> tuple[str, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_training.finding import Related
-from eks_training.plan.defaults import uses_raid0
+from eks_training.plan.defaults import root_volume_gib, uses_raid0
 from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
-from eks_training.spec.pool import Pool
 
 IOPS_PER_GIB = 500
 IOPS_PER_MIBPS = 4
@@ -17,11 +16,6 @@ ROOMY_GIB = 200
 """Room for the system, two training images of 20 GB unpacked, logs and what pods write."""
 
 _SOURCE = "EBS User Guide, General Purpose SSD volumes (gp3: 500 IOPS per GiB, 0.25 MiB/s per IOPS)"
-
-
-def _size(pool: Pool) -> int:
-    """The size that the planner takes."""
-    return pool.root_volume.size_gib or (100 if pool.purpose == "system" else 500)
 
 
 @rule(
@@ -38,7 +32,7 @@ def iops_per_size(subject: Subject) -> Iterator[Fault]:
     and its nodes never come.
     """
     for _name, pool, at in reading.pools(subject.spec):
-        iops, size = pool.root_volume.iops, _size(pool)
+        iops, size = pool.root_volume.iops, root_volume_gib(pool)
         if iops is not None and iops > size * IOPS_PER_GIB:
             yield Fault(
                 (*at, "root_volume", "iops"),
@@ -84,10 +78,10 @@ def room_for_images(subject: Subject) -> Iterator[Fault]:
     logs and the pods' scratch files runs full, and the kubelet then evicts pods of the job.
     """
     for _name, pool, at, instance in reading.pools_of_known_type(subject):
-        if pool.purpose == "training" and _size(pool) < ROOMY_GIB and not uses_raid0(pool, instance):
+        if pool.purpose == "training" and root_volume_gib(pool) < ROOMY_GIB and not uses_raid0(pool, instance):
             yield Fault(
                 (*at, "root_volume", "size_gib"),
-                f"{_size(pool)} GiB, without local disks for images",
+                f"{root_volume_gib(pool)} GiB, without local disks for images",
                 f"{ROOMY_GIB} GiB or more",
                 "leave `size_gib` out for 500 GiB" + ("; or `local_nvme: raid0`" if instance.instance_store_gb else ""),
             )

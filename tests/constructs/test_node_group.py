@@ -40,7 +40,6 @@ def group_template(pool: str) -> Template:
             node_role_arn="arn:aws:iam::111122223333:role/node",
             subnet_ids=["subnet-0aaaaaaaaaaaaaaa1"],
             security_group_ids=["sg-0cccccccccccccccc", "sg-0eeeeeeeeeeeeeeee"],
-            tags={"eks-training/cluster": "t"},
         )
     )
 
