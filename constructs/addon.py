@@ -45,6 +45,7 @@ class ClusterAddon(Construct):
             "Resource",
             addon_name=addon.name,
             addon_version=addon.version,
+            configuration_values=addon.configuration,
             cluster_name=cluster_name,
             resolve_conflicts="OVERWRITE",
             pod_identity_associations=[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from aws_cdk import CfnCondition, CfnResource, RemovalPolicy, Stack
+from aws_cdk import CfnCondition, CfnResource, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
@@ -15,6 +15,7 @@ from aws_cdk.lambda_layer_kubectl_v35 import KubectlV35Layer
 from constructs import Construct
 
 from constructs.acknowledgement import acknowledge, acknowledge_managed_policies, acknowledge_wildcards
+from constructs.retention import removal
 from eks_training import naming
 from eks_training.plan.cluster import ClusterPlan
 
@@ -46,7 +47,7 @@ class ControlPlane(Construct):
             description=f"Kubernetes secrets of the EKS cluster {plan.name}",
             enable_key_rotation=True,
             # Without its key a cluster, or a backup of its secrets, is lost for good.
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=removal(retain=True),
         )
         role = self._role(plan.name)
         # What the cluster role needs to use a customer key (EKS User Guide, "Encrypt Kubernetes secrets with KMS").
@@ -70,7 +71,7 @@ class ControlPlane(Construct):
                 eks.ClusterLoggingTypes.CONTROLLER_MANAGER,
                 eks.ClusterLoggingTypes.SCHEDULER,
             ],
-            control_plane_scaling_tier=eks.ControlPlaneScalingTier.of(plan.scaling_tier),
+            control_plane_scaling_tier=_scaling_tier(plan.scaling_tier),
             # The default is Auto Mode, whose nodes take neither EFA interfaces of our choice nor a placement group.
             default_capacity_type=eks.DefaultCapacityType.NODEGROUP,
             default_capacity=0,
@@ -93,6 +94,8 @@ class ControlPlane(Construct):
         # EKS makes a log group that never expires if it finds none.
         resource.add_resource_dependency(log_group)
         grant.apply_before(resource)
+        for cidr in plan.private_cidrs:
+            self.cluster.connections.allow_default_port_from(ec2.Peer.ipv4(cidr), f"Kubernetes API from {cidr}")
         if plan.public_cidrs:
             acknowledge(self.cluster, "EKS1", f"The user opens the endpoint to {', '.join(plan.public_cidrs)} only.")
         self._administrators(plan.administrators)
@@ -135,7 +138,7 @@ class ControlPlane(Construct):
             log_group_name=f"/aws/eks/{plan.name}/cluster",
             retention_in_days=plan.log_retention_days,
         )
-        group.apply_removal_policy(RemovalPolicy.RETAIN if plan.retain_logs else RemovalPolicy.DESTROY)
+        group.apply_removal_policy(removal(retain=plan.retain_logs))
         return group
 
     def _administrators(self, arns: Sequence[str]) -> None:
@@ -158,7 +161,7 @@ class ControlPlane(Construct):
         for child in provider.node.find_all():
             if isinstance(child, logs.CfnLogGroup):
                 child.retention_in_days = plan.log_retention_days
-                child.apply_removal_policy(RemovalPolicy.RETAIN if plan.retain_logs else RemovalPolicy.DESTROY)
+                child.apply_removal_policy(removal(retain=plan.retain_logs))
         by_cdk = "CDK attaches it to its own function; it reads images and charts, writes logs and joins the VPC."
         acknowledge_managed_policies(
             provider,
@@ -194,3 +197,7 @@ def _endpoint_access(public_cidrs: Sequence[str]) -> eks.EndpointAccess:
     if not public_cidrs:
         return eks.EndpointAccess.PRIVATE
     return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*public_cidrs)
+
+
+def _scaling_tier(tier: str | None) -> eks.ControlPlaneScalingTier | None:
+    return eks.ControlPlaneScalingTier.of(tier) if tier else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnResource, RemovalPolicy, Tags
+from aws_cdk import CfnResource, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from constructs.retention import removal
 from eks_training.plan.storage import Association, NewLustre
 
 LNET_PORTS = ((988, 988), (1018, 1023))
@@ -132,11 +133,11 @@ class LustreFileSystem(Construct):
             lustre_configuration=_configuration(lustre),
         )
         Tags.of(self.resource).add("Name", name)
-        removal = RemovalPolicy.RETAIN if lustre.retain else RemovalPolicy.DESTROY
+        policy = removal(retain=lustre.retain)
         for rule in group.rules:
             self.resource.add_resource_dependency(rule)
         for resource in (self.resource, group.resource, *group.rules):
-            resource.apply_removal_policy(removal)
+            resource.apply_removal_policy(policy)
         links = Construct(self, "Associations")
         for association in lustre.associations:
             self._link(links, association, buckets[association.bucket])

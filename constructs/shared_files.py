@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import ArnFormat, RemovalPolicy, Stack, Tags
+from aws_cdk import ArnFormat, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from constructs import Construct
 
+from constructs.retention import removal
 from eks_training.plan.storage import AccessPointPlan, EfsPlan
 
 NFS_PORT = 2049
@@ -43,7 +44,7 @@ class SharedFiles(Construct):
             node_security_group_id: group of the clients.
         """
         super().__init__(scope, id)
-        removal = RemovalPolicy.RETAIN if files.retain else RemovalPolicy.DESTROY
+        policy = removal(retain=files.retain)
         self.resource = efs.CfnFileSystem(
             self,
             "Resource",
@@ -52,7 +53,7 @@ class SharedFiles(Construct):
             backup_policy=efs.CfnFileSystem.BackupPolicyProperty(status="ENABLED" if files.backups else "DISABLED"),
             file_system_policy=self._policy(root_access=files.root_access),
         )
-        self.resource.apply_removal_policy(removal)
+        self.resource.apply_removal_policy(policy)
         group = ec2.CfnSecurityGroup(
             self,
             "SecurityGroup",
@@ -80,7 +81,7 @@ class SharedFiles(Construct):
         points = Construct(self, "AccessPoints")
         self.access_points = {point.name: self._access_point(points, point) for point in files.access_points}
         for made in self.access_points.values():
-            made.apply_removal_policy(removal)
+            made.apply_removal_policy(policy)
         Tags.of(self).add("Name", name)
 
     def _access_point(self, scope: Construct, point: AccessPointPlan) -> efs.CfnAccessPoint:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from aws_cdk import Acknowledgment, Duration, RemovalPolicy, Validations
+from aws_cdk import Acknowledgment, Duration, Validations
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from constructs.retention import removal
 from eks_training.plan.storage import BucketPlan
 
 LIST = ("s3:ListBucket",)
@@ -32,14 +33,14 @@ class TrainingBucket(Construct):
             bucket: what the Plan says of it.
         """
         super().__init__(scope, id)
-        removal = RemovalPolicy.RETAIN if bucket.retain else RemovalPolicy.DESTROY
+        policy = removal(retain=bucket.retain)
         self.key = (
             kms.Key(
                 self,
                 "Key",
                 description=f"Objects of the training bucket {bucket.name}",
                 enable_key_rotation=True,
-                removal_policy=removal,
+                removal_policy=policy,
             )
             if bucket.kms
             else None
@@ -64,10 +65,10 @@ class TrainingBucket(Construct):
                     expired_object_delete_marker=True,
                 )
             ],
-            removal_policy=removal,
+            removal_policy=policy,
         )
         assert self.bucket.policy is not None  # enforce_ssl makes one
-        self.bucket.policy.apply_removal_policy(removal)
+        self.bucket.policy.apply_removal_policy(policy)
         Validations.of(self.bucket).acknowledge(
             Acknowledgment(
                 id="AwsSolutions-S1",

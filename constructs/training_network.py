@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aws_cdk import Acknowledgment, CfnTag, RemovalPolicy, Stack, Tags, Validations
+from aws_cdk import Acknowledgment, CfnTag, Stack, Tags, Validations
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from constructs.acknowledgement import acknowledge
+from constructs.retention import removal
 from eks_training import naming
 from eks_training.plan.network import NetworkPlan, Subnet
 
@@ -222,7 +223,7 @@ class TrainingNetwork(Construct):
         right to make log groups.
         """
         group = logs.CfnLogGroup(self, "FlowLogGroup", retention_in_days=retention_days)
-        group.apply_removal_policy(RemovalPolicy.RETAIN if self._plan.retain_logs else RemovalPolicy.DESTROY)
+        group.apply_removal_policy(removal(retain=self._plan.retain_logs))
         stack = Stack.of(self)
         source = stack.format_arn(service="ec2", resource="vpc-flow-log", resource_name="*")
         role = iam.Role(

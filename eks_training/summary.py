@@ -126,7 +126,7 @@ def _fate(retain: bool) -> str:
 
 def costs(plan: Plan) -> Iterator[str]:
     """What is billed as soon as the stacks stand."""
-    yield "EKS control plane" + ("" if plan.cluster.scaling_tier == "standard" else f", {plan.cluster.scaling_tier}")
+    yield "EKS control plane" + (f", {plan.cluster.scaling_tier}" if plan.cluster.scaling_tier else "")
     yield "one KMS key"
     if plan.network.egress == "nat" and plan.network.vpc_id is None:
         yield "one NAT gateway and its public address"
@@ -162,7 +162,7 @@ def notes(plan: Plan) -> Iterator[str]:
                 "meet no capacity; a reservation made inside the group avoids that"
             )
     if not plan.cluster.public_cidrs:
-        yield "the Kubernetes API is private: use kubectl from inside the VPC, a VPN or a bastion"
+        yield f"the Kubernetes API is private: it answers on TCP 443 to {', '.join(plan.cluster.private_cidrs)}"
     if any(addon.version is None for addon in (*plan.cluster.addons, *plan.cluster.storage_addons)):
         yield "EKS picks the version of add-ons without a pin at creation and never moves it by itself"
 

@@ -21,10 +21,10 @@ def add_stacks(app: App, plan: Plan) -> None:
     """
     env = Environment(account=plan.account, region=plan.region)
     network = NetworkStack(app, plan.network.stack, plan=plan, env=env)
-    storage = _storage(app, plan, network, env)
-    cluster = ClusterStack(
-        app, plan.cluster.stack, plan=plan, network=network, env=env, termination_protection=plan.cluster.protected
-    )
+    storage: StorageStack | None = None
+    if plan.storage.creates:
+        storage = StorageStack(app, plan.storage.stack, plan=plan, network=network, env=env)
+    cluster = ClusterStack(app, plan.cluster.stack, plan=plan, network=network, env=env)
     if plan.storage.needs_access:
         access = StorageAccessStack(
             app, plan.storage.access_stack, plan=plan, cluster_name=cluster.cluster_name, storage=storage, env=env
@@ -39,12 +39,3 @@ def add_stacks(app: App, plan: Plan) -> None:
         karpenter.add_stack_dependency(cluster)
     for key, value in (*plan.tags, (naming.TAG_CLUSTER, plan.name)):
         Tags.of(app).add(key, value)
-
-
-def _storage(app: App, plan: Plan, network: NetworkStack, env: Environment) -> StorageStack | None:
-    """The storage stack, unless everything exists already."""
-    if not plan.storage.creates:
-        return None
-    return StorageStack(
-        app, plan.storage.stack, plan=plan, network=network, env=env, termination_protection=plan.storage.protected
-    )

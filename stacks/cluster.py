@@ -72,7 +72,7 @@ class ClusterStack(Stack):
             cluster_name=self.cluster.cluster_name,
             node_role_arn=self.node_role_arn,
             subnet_ids=[self._network.subnets[key].subnet_id for key in pool.subnets],
-            security_group_ids=node_security_groups(pool, self._network, self.cluster_security_group_id),
+            security_group_ids=node_security_groups(pool, self._plan, self._network, self.cluster_security_group_id),
         )
 
     def _outputs(self) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from eks_training.plan import Plan
 from eks_training.plan.pool import PoolPlan
+from eks_training.plan.value import Output
 from stacks.network import NetworkStack
 
 
-def node_security_groups(pool: PoolPlan, network: NetworkStack, cluster_security_group_id: str) -> list[str]:
-    """Groups of every interface: the cluster's, the one that storage admits, the EFA group, and the user's."""
-    efa = [network.efa_security_group_id] if pool.efa and network.efa_security_group_id else []
-    return [cluster_security_group_id, network.node_security_group_id, *efa, *pool.security_groups]
+def node_security_groups(
+    pool: PoolPlan, plan: Plan, network: NetworkStack, cluster_security_group_id: str
+) -> list[str]:
+    """The Plan's groups as references to the stacks that make them."""
+    references = {
+        plan.cluster.security_group_id: cluster_security_group_id,
+        plan.network.node_security_group_id: network.node_security_group_id,
+        plan.network.efa_security_group_id: network.efa_security_group_id or "",
+    }
+    return [references[group] if isinstance(group, Output) else group for group in pool.security_groups]

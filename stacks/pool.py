@@ -38,7 +38,7 @@ class PoolStack(Stack):
             cluster_name=cluster.cluster_name,
             node_role_arn=cluster.node_role_arn,
             subnet_ids=[network.subnets[key].subnet_id for key in pool.subnets],
-            security_group_ids=node_security_groups(pool, network, cluster.cluster_security_group_id),
+            security_group_ids=node_security_groups(pool, plan, network, cluster.cluster_security_group_id),
         )
         CfnOutput(self, "NodegroupName", value=group.resource.attr_nodegroup_name)
         if group.placement_group:

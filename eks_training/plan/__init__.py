@@ -89,7 +89,10 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         if (instance := facts.instances.get(pool.instance_type)) is not None
     )
     network = plan_network(spec, efa=efa, karpenter=by_karpenter)
-    pools = tuple(plan_pool(name, pool, spec, facts, network) for name, pool in spec.pools.items())
+    cluster = plan_cluster(spec, facts)
+    pools = tuple(
+        plan_pool(name, pool, spec, facts, network, cluster.security_group_id) for name, pool in spec.pools.items()
+    )
     return Plan(
         name=spec.name,
         region=spec.region,
@@ -97,7 +100,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         tags=tuple(sorted(spec.tags.items())),
         registry_mirror=spec.registry_mirror,
         network=network,
-        cluster=plan_cluster(spec, facts),
+        cluster=cluster,
         pools=pools,
         karpenter=plan_karpenter(spec, network) if by_karpenter else None,
         storage=plan_storage(spec, network),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 from eks_training import naming
@@ -30,6 +31,8 @@ class Addon:
     version: str | None
     before_nodes: bool
     roles: tuple[ServiceAccountRole, ...] = ()
+    configuration: str | None = None
+    """Configuration values as JSON text."""
     after: tuple[str, ...] = ()
 
 
@@ -41,11 +44,13 @@ class ClusterPlan:
     name: str
     kubernetes_version: str
     public_cidrs: tuple[str, ...]
+    private_cidrs: tuple[str, ...]
+    """Who may reach the private endpoint on TCP 443, beside nodes and pods: the VPC, and what the user adds."""
     administrators: tuple[str, ...]
-    scaling_tier: str
+    scaling_tier: str | None
+    """A provisioned tier; None is what EKS gives by itself."""
     log_retention_days: int
     retain_logs: bool
-    protected: bool
     extended_support: bool
     addons: tuple[Addon, ...]
     storage_addons: tuple[Addon, ...]
@@ -92,15 +97,22 @@ _EFS = Addon(
 _S3 = Addon("aws-mountpoint-s3-csi-driver", None, False, (ServiceAccountRole("s3-csi-driver-sa"),))
 
 
+def _vpc_cidr(spec: Cluster) -> str:
+    existing = spec.network.existing_vpc
+    return existing.cidr if existing else str(spec.network.cidr)
+
+
 def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
     """Decide what the control plane is made of."""
     kubernetes = spec.kubernetes
     stack = naming.stack(spec.name, naming.CLUSTER)
+    settings = {str(name): values for name, values in kubernetes.addon_configuration.items()}
     pins = {str(name): version for name, version in kubernetes.addon_versions.items()}
 
     def pinned(addon: Addon) -> Addon:
         version = pins.get(addon.name) or facts.versions.version(addon.name)
-        return replace(addon, version=version)
+        values = settings.get(addon.name)
+        return replace(addon, version=version, configuration=json.dumps(values, sort_keys=True) if values else None)
 
     storage = spec.storage
     wanted = [
@@ -112,13 +124,13 @@ def plan_cluster(spec: Cluster, facts: Facts) -> ClusterPlan:
         stack=stack,
         name=spec.name,
         kubernetes_version=kubernetes.version or facts.default_kubernetes,
+        private_cidrs=(_vpc_cidr(spec), *kubernetes.endpoint.private_cidrs),
         public_cidrs=tuple(kubernetes.endpoint.allowed_cidrs) if kubernetes.endpoint.access == "public" else (),
         administrators=tuple(kubernetes.administrators),
-        scaling_tier="standard" if kubernetes.scaling_tier == "standard" else f"tier-{kubernetes.scaling_tier}",
+        scaling_tier=None if kubernetes.scaling_tier == "standard" else f"tier-{kubernetes.scaling_tier}",
         log_retention_days=kubernetes.log_retention_days,
         # One choice of the user says what is a throwaway cluster and what is not.
         retain_logs=spec.storage.removal == "retain",
-        protected=spec.storage.removal == "retain",
         extended_support=kubernetes.support == "extended",
         addons=tuple(pinned(addon) for addon in _CORE),
         storage_addons=tuple(pinned(addon) for addon in wanted),

@@ -120,7 +120,8 @@ class PoolPlan:
     labels: tuple[tuple[str, str], ...]
     node_tags: tuple[tuple[str, str], ...]
     taints: tuple[TaintPlan, ...]
-    security_groups: tuple[str, ...]
+    security_groups: tuple[Value, ...]
+    """Groups of every interface: the cluster's, the one that storage admits, the EFA group, the user's."""
     auto_repair: bool
     update_strategy: Literal["DEFAULT", "MINIMAL"]
     karpenter: KarpenterPool | None
@@ -136,8 +137,13 @@ class PoolPlan:
         return self.efa_interfaces > 0
 
 
-def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: NetworkPlan) -> PoolPlan:
+def plan_pool(
+    name: str, pool: Pool, spec: Cluster, facts: Facts, network: NetworkPlan, cluster_group: Output
+) -> PoolPlan:
     """Decide one pool.
+
+    Args:
+        cluster_group: the cluster security group, which EKS adds only to templates that name no group.
 
     The rule book has passed: the type is known and its facts suffice.
     """
@@ -179,7 +185,7 @@ def plan_pool(name: str, pool: Pool, spec: Cluster, facts: Facts, network: Netwo
         labels=labels,
         node_tags=_node_tags(name, spec),
         taints=taints,
-        security_groups=tuple(pool.security_groups),
+        security_groups=_security_groups(pool, network, cluster_group, efa=efa),
         auto_repair=pool.auto_repair,
         update_strategy=_update_strategy(pool),
         karpenter=plan_karpenter_pool(
@@ -283,6 +289,11 @@ def _volumes(pool: Pool, image: ImagePlan) -> tuple[VolumePlan, ...]:
             VolumePlan("/dev/xvdb", size, asked.iops, asked.throughput_mibps, True),
         )
     return (VolumePlan("/dev/xvda", size, asked.iops, asked.throughput_mibps, True),)
+
+
+def _security_groups(pool: Pool, network: NetworkPlan, cluster_group: Output, *, efa: bool) -> tuple[Value, ...]:
+    efa_group = (network.efa_security_group_id,) if efa and network.efa_security_group_id else ()
+    return (cluster_group, network.node_security_group_id, *efa_group, *pool.security_groups)
 
 
 def _node_tags(name: str, spec: Cluster) -> tuple[tuple[str, str], ...]:

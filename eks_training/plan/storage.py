@@ -138,7 +138,6 @@ class StoragePlan:
     efs: tuple[EfsPlan, ...]
     buckets: tuple[BucketPlan, ...]
     access: tuple[AccessPlan, ...]
-    protected: bool
 
     @property
     def needs_access(self) -> bool:
@@ -167,7 +166,6 @@ def plan_storage(spec: Cluster, network: NetworkPlan) -> StoragePlan:
         efs=tuple(_efs(name, item, stack, retain, network) for name, item in spec.storage.efs.items()),
         buckets=buckets,
         access=_access(buckets),
-        protected=retain,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from eks_training.spec.base import Section
-from eks_training.spec.scalars import AddonVersion, Cidr, IamArn, KubernetesVersion
+from eks_training.spec.scalars import AddonVersion, Cidr, IamArn, JsonValue, KubernetesVersion
 
 AddonName = Literal[
     "vpc-cni",
@@ -30,6 +30,8 @@ class Endpoint(Section):
     """`private`: only from inside the VPC.  `public`: also from `allowed_cidrs`."""
     allowed_cidrs: list[Cidr] = []
     """Who may reach a public endpoint; required with `public`."""
+    private_cidrs: list[Cidr] = []
+    """Networks beside the VPC itself that may reach the private endpoint, such as those of a VPN or a peered VPC."""
 
 
 class Kubernetes(Section):
@@ -47,5 +49,7 @@ class Kubernetes(Section):
     """How long CloudWatch keeps the control-plane logs."""
     addon_versions: dict[AddonName, AddonVersion] = {}
     """Versions of EKS add-ons; EKS picks its default for one that is left out."""
+    addon_configuration: dict[AddonName, dict[str, JsonValue]] = {}
+    """Configuration values of EKS add-ons, as `aws eks describe-addon-configuration` shows what each takes."""
     support: Literal["standard", "extended"] = "standard"
     """What EKS does at the end of standard support: upgrade by itself, or extended support at a higher price."""

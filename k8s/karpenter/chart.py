@@ -67,7 +67,7 @@ def _node_class(plan: Plan, karpenter: KarpenterPlan, pool: PoolPlan, resolve: R
             **_identity(karpenter, resolve),
             "amiSelectorTerms": [{"alias": pool.image.karpenter_alias}],
             "subnetSelectorTerms": [{"id": resolve(plan.network.training_subnet_id)}],
-            "securityGroupSelectorTerms": [{"id": resolve(group)} for group in _security_groups(plan, pool)],
+            "securityGroupSelectorTerms": [{"id": resolve(group)} for group in pool.security_groups],
             "blockDeviceMappings": [_volume(volume) for volume in pool.volumes],
             "instanceStorePolicy": "RAID0" if pool.raid0 else None,
             "metadataOptions": {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 1},
@@ -84,13 +84,6 @@ def _identity(karpenter: KarpenterPlan, resolve: Resolve) -> Fields:
     if karpenter.instance_profile is not None:
         return {"instanceProfile": resolve(karpenter.instance_profile)}
     return {"role": resolve(karpenter.node_role)}
-
-
-def _security_groups(plan: Plan, pool: PoolPlan) -> list[Value]:
-    """The cluster's group, the one that storage admits, the EFA group, and the user's, as on node groups."""
-    network = plan.network
-    efa: list[Value] = [network.efa_security_group_id] if pool.efa and network.efa_security_group_id else []
-    return [plan.cluster.security_group_id, network.node_security_group_id, *efa, *pool.security_groups]
 
 
 def _volume(volume: VolumePlan) -> Fields:

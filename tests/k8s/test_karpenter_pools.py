@@ -205,7 +205,9 @@ def test_other_architectures_and_images() -> None:
     assert requirements(specs(all_pools(), "arm")[1])["kubernetes.io/arch"] == ["arm64"]
     node_class, _ = specs(all_pools(), "bottlerocket")
     assert node_class["amiSelectorTerms"] == [{"alias": "bottlerocket@v1.47.0"}]
-    assert node_class["blockDeviceMappings"][0]["deviceName"] == "/dev/xvdb"
+    disks = [(disk["deviceName"], disk["rootVolume"]) for disk in node_class["blockDeviceMappings"]]
+    assert disks == [("/dev/xvda", False), ("/dev/xvdb", True)]
+    assert all(disk["ebs"]["encrypted"] for disk in node_class["blockDeviceMappings"])
 
 
 def test_what_the_user_says_is_carried_over() -> None:

@@ -168,7 +168,7 @@ def test_nodes_carry_the_groups_that_cluster_storage_and_efa_need(path: Path) ->
             assert "ClusterSecurityGroupId" in groups
             assert "Nodes" in groups
             assert ("Efa" in groups) == pool.efa
-            assert all(group in groups for group in pool.security_groups)
+            assert all(group in groups for group in pool.security_groups if isinstance(group, str))
 
 
 def test_with_and_without_an_account() -> None:
@@ -191,16 +191,12 @@ def test_storage_does_not_know_the_cluster() -> None:
     ]
 
 
-@pytest.mark.parametrize(("path", "protected"), [("cluster.yaml", True), ("examples/development.yaml", False)])
-def test_stacks_with_state_cannot_be_deleted_by_a_slip(path: str, protected: bool) -> None:
-    assembly = assembled((ROOT / path).read_text())
-    stacks = {
-        name: item["properties"].get("terminationProtection", False)
-        for name, item in assembly.manifest["artifacts"].items()
-        if item["type"] == "aws:cloudformation:stack"
-    }
-    stateful = {assembly.plan.storage.stack, assembly.plan.cluster.stack}
-    assert {name for name, value in stacks.items() if value} == (stateful if protected else set())
+@each_example
+def test_nothing_with_data_stays_behind_when_its_creation_is_rolled_back(path: Path) -> None:
+    """A leftover of a fixed name blocks the next attempt; a leftover file system is billed unseen."""
+    for template in assembled(path.read_text()).templates.values():
+        for name, resource in template["Resources"].items():
+            assert resource.get("DeletionPolicy") in (None, "Delete", "RetainExceptOnCreate"), name
 
 
 def test_the_assembly_lands_where_it_is_told() -> None:

@@ -135,12 +135,12 @@ def test_secrets_are_encrypted_with_a_key_that_rotates_and_stays() -> None:
     template = cluster(PRIVATE)
     ((name, key),) = of_type(template, "AWS::KMS::Key").items()
     assert key["Properties"]["EnableKeyRotation"] is True
-    assert (key["DeletionPolicy"], key["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert (key["DeletionPolicy"], key["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
     (encryption,) = only(template, "AWS::EKS::Cluster")["EncryptionConfig"]
     assert encryption == {"Provider": {"KeyArn": {"Fn::GetAtt": [name, "Arn"]}}, "Resources": ["secrets"]}
 
 
-@pytest.mark.parametrize(("text", "days", "kept"), [(PRIVATE, 90, "Retain"), (PUBLIC, 30, "Delete")])
+@pytest.mark.parametrize(("text", "days", "kept"), [(PRIVATE, 90, "RetainExceptOnCreate"), (PUBLIC, 30, "Delete")])
 def test_all_control_plane_logs_go_to_a_group_that_exists_first(text: str, days: int, kept: str) -> None:
     template = cluster(text)
     ((name, resource),) = of_type(template, "AWS::EKS::Cluster").items()
@@ -184,7 +184,7 @@ def test_tier_support_version_and_protection_follow_the_plan() -> None:
     assert asked["UpgradePolicy"] == {"SupportType": "EXTENDED"}
     assert asked["Version"] == "1.36"
     default = only(cluster(PRIVATE), "AWS::EKS::Cluster")
-    assert default["ControlPlaneScalingConfig"] == {"Tier": "standard"}
+    assert "ControlPlaneScalingConfig" not in default
     assert default["UpgradePolicy"] == {"SupportType": "STANDARD"}
     assert default["Version"] == "1.35"
 
@@ -291,3 +291,28 @@ def test_network_and_cluster_leave_no_finding_and_no_look_up(text: str, tmp_path
     assert "missing" not in json.loads((tmp_path / "manifest.json").read_text())
     templates = sorted(tmp_path.glob("*.template.json"))
     assert [str(match) for template in templates for match in lint_file(template)] == []
+
+
+def test_the_private_endpoint_answers_the_vpc_and_the_named_networks() -> None:
+    text = PRIVATE.replace("    access: private\n", "    access: private\n    private_cidrs: [192.168.0.0/16]\n")
+    for config, expected in ((PRIVATE, {"10.64.0.0/16"}), (text, {"10.64.0.0/16", "192.168.0.0/16"})):
+        template = cluster(config)
+        asked = only(template, "AWS::EKS::Cluster")["ResourcesVpcConfig"]["SecurityGroupIds"]
+        groups = of_type(template, "AWS::EC2::SecurityGroup")
+        (group,) = (item for name, item in groups.items() if asked == [{"Fn::GetAtt": [name, "GroupId"]}])
+        admitted = group["Properties"]["SecurityGroupIngress"]
+        assert {(rule["CidrIp"], rule["FromPort"], rule["ToPort"]) for rule in admitted} == {
+            (cidr, 443, 443) for cidr in expected
+        }
+
+
+def test_add_ons_are_configured_as_the_user_says() -> None:
+    text = PRIVATE.replace(
+        "kubernetes:\n", 'kubernetes:\n  addon_configuration: {vpc-cni: {env: {WARM_IP_TARGET: "4"}}}\n'
+    )
+    addons = {
+        item["Properties"]["AddonName"]: item["Properties"]
+        for item in of_type(cluster(text), "AWS::EKS::Addon").values()
+    }
+    assert json.loads(addons["vpc-cni"]["ConfigurationValues"]) == {"env": {"WARM_IP_TARGET": "4"}}
+    assert [name for name, item in addons.items() if "ConfigurationValues" in item] == ["vpc-cni"]

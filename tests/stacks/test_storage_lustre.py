@@ -168,7 +168,7 @@ def test_associations_are_resources_that_wait_for_the_bucket() -> None:
 def test_a_kept_lustre_keeps_its_security_group_and_rules() -> None:
     template = lustre(EFA)
     for kind in ("AWS::EC2::SecurityGroup", INGRESS, EGRESS):
-        assert {item["DeletionPolicy"] for item in of_type(template, kind).values()} == {"Retain"}
+        assert {item["DeletionPolicy"] for item in of_type(template, kind).values()} == {"RetainExceptOnCreate"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

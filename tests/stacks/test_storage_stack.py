@@ -171,14 +171,18 @@ def test_fixed_bucket_name() -> None:
     assert only(template, "AWS::S3::Bucket")["BucketName"] == "example-fixed-name"
 
 
-@pytest.mark.parametrize(("text", "policy"), [(EVERYTHING, "Retain"), (DELETED, "Delete")], ids=["default", "delete"])
-def test_what_deleting_does_to_data(text: str, policy: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "policies"),
+    [(EVERYTHING, ("RetainExceptOnCreate", "Retain")), (DELETED, ("Delete", "Delete"))],
+    ids=["default", "delete"],
+)
+def test_what_deleting_does_to_data(text: str, policies: tuple[str, str]) -> None:
     template = storage_stacks(text).storage
     for kind in STATEFUL:
         resources = of_type(template, kind)
         assert resources, kind
         for name, item in resources.items():
-            assert (item["DeletionPolicy"], item["UpdateReplacePolicy"]) == (policy, policy), name
+            assert (item["DeletionPolicy"], item["UpdateReplacePolicy"]) == policies, name
 
 
 def test_one_item_can_differ_from_the_rest() -> None:
@@ -186,7 +190,7 @@ def test_one_item_can_differ_from_the_rest() -> None:
     template = storage_stacks(text).storage
     (fast,) = of_type(template, FILE_SYSTEM).values()
     (homes,) = of_type(template, "AWS::EFS::FileSystem").values()
-    assert (fast["DeletionPolicy"], homes["DeletionPolicy"]) == ("Delete", "Retain")
+    assert (fast["DeletionPolicy"], homes["DeletionPolicy"]) == ("Delete", "RetainExceptOnCreate")
 
 
 def test_logical_ids_of_data_are_those_on_the_list() -> None:
