@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eks_training.pipeline import Refused, planned
+from eks_training.pipeline import UNREADABLE, Refused, planned
 from eks_training.toolchain import use_bundled_node
 
 DEFAULT_CONFIG = "cluster.yaml"
@@ -25,10 +25,14 @@ def main() -> int:
 
     Returns the exit code: 0 done, 1 the configuration has errors, 2 it cannot be read.
     """
-    context = _context()
+    try:
+        context = _context()
+    except ValueError as error:
+        print(f"the context of the CDK is not readable: {error}", file=sys.stderr)
+        return UNREADABLE
     outdir = Path(os.environ.get("CDK_OUTDIR", "cdk.out"))
     try:
-        result = planned(str(context.get("config", DEFAULT_CONFIG)))
+        result = planned(str(context.get("config") or DEFAULT_CONFIG))
     except Refused as refused:
         print(refused.report, file=sys.stderr, end="")
         return refused.exit_code
@@ -49,7 +53,9 @@ def main() -> int:
 def _context() -> dict[str, Any]:
     """The context that the CLI hands over; what stands in cdk.json when nobody does."""
     if "CDK_CONTEXT_JSON" in os.environ:
-        context: dict[str, Any] = json.loads(os.environ["CDK_CONTEXT_JSON"])
+        context = json.loads(os.environ["CDK_CONTEXT_JSON"])
+        if not isinstance(context, dict):
+            raise ValueError("CDK_CONTEXT_JSON must be a JSON object")
         overflow = os.environ.get("CONTEXT_OVERFLOW_LOCATION_ENV")
         return {**context, **json.loads(Path(overflow).read_text())} if overflow else context
     settings: dict[str, Any] = json.loads((Path(__file__).parent / "cdk.json").read_text())

@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         verb: Callable[[argparse.Namespace], int] = asked.verb
-        return verb(asked)
+        code = verb(asked)
+        sys.stdout.flush()
+        return code
     except pipeline.Refused as refused:
         print(refused.report, file=sys.stderr, end="")
         return refused.exit_code
@@ -35,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The interpreter flushes standard output at exit, and the reader is gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"{error.filename or 'output'}: cannot be written: {error.strerror or error}", file=sys.stderr)
+        return pipeline.UNREADABLE
     except Exception:
         import traceback
 
@@ -59,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     _file(plan)
     _format(plan)
     plan.set_defaults(verb=_plan)
+
+    render = verbs.add_parser("render", help="write the Kubernetes objects as YAML, filled in from a deployment")
+    _file(render)
+    render.add_argument("--outputs", metavar="FILE", required=True, help="what `cdk deploy --outputs-file FILE` wrote")
+    render.add_argument("-o", "--output", default="dist", metavar="FOLDER", help="where to write (default: %(default)s)")
+    render.set_defaults(verb=_render)
 
     explain = verbs.add_parser("explain", help="what a rule wants and why, with a bad and a good example")
     explain.add_argument("rule", metavar="RULE", help="a rule id such as EFA001")
@@ -114,6 +125,35 @@ def _plan(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _render(asked: argparse.Namespace) -> int:
+    planned = pipeline.planned(asked.file)
+    print(planned.report, file=sys.stderr, end="")
+
+    from eks_training.toolchain import use_bundled_node
+
+    use_bundled_node()
+    from k8s.render import render
+    from k8s.rendering import InvalidOutputs, MissingOutputs, OutputsFile
+
+    try:
+        outputs = OutputsFile.read(Path(asked.outputs))
+    except OSError as error:
+        raise _unreadable(asked.outputs, error) from error
+    except InvalidOutputs as error:
+        raise pipeline.Refused(f"{error}\n", pipeline.UNREADABLE) from error
+    try:
+        written = render(planned.plan, outputs.stacks, Path(asked.output))
+    except MissingOutputs as error:
+        raise pipeline.Refused(f"{asked.outputs}: {error}\n", pipeline.UNREADABLE) from error
+    for path in written:
+        print(f"wrote {path}")
+    return 0
+
+
+def _unreadable(file: str, error: OSError) -> pipeline.Refused:
+    return pipeline.Refused(f"{file}: cannot be opened: {error.strerror or error}\n", pipeline.UNREADABLE)
+
+
 def _explain(asked: argparse.Namespace) -> int:
     from eks_training import explanation
 
@@ -147,10 +187,9 @@ def _init(asked: argparse.Namespace) -> int:
     target = Path(asked.output)
     if target.exists() and not asked.force:
         raise pipeline.Refused(f"{target}: is there already; choose another with -o, or --force\n", pipeline.UNREADABLE)
-    try:
-        write_whole(target, text)
-    except OSError as error:
-        raise pipeline.Refused(f"{target}: cannot be written: {error.strerror}\n", pipeline.UNREADABLE) from error
+    if not target.parent.is_dir():
+        raise pipeline.Refused(f"{target.parent}: no such folder\n", pipeline.UNREADABLE)
+    write_whole(target, text)
     print(
         f"wrote {target}; now change account, zones and administrators, then: python -m eks_training validate {target}"
     )

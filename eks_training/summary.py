@@ -173,6 +173,14 @@ def unproved(plan: Plan) -> Iterator[str]:
     yield f"that {', '.join(types)} are offered in the zones"
     for need in plan.quotas:
         yield f"that the quota {need.name} allows {need.vcpus} vCPUs ({need.sum}) beside what runs already"
+    releases = sorted({pool.image.eks_release or pool.image.karpenter_alias for pool in plan.pools})
+    yield f"that node images {', '.join(releases)} are still offered"
+    yield f"that {', '.join(plan.cluster.administrators)} exist"
+    if any(pool.capacity.type == "spot" for pool in plan.pools):
+        yield "that the account has the service-linked role of spot.amazonaws.com"
+    for bucket in plan.storage.buckets:
+        if not bucket.create:
+            yield f"that bucket {bucket.bucket_name} exists, in this Region where it is linked, and admits these roles"
     for pool in plan.pools:
         if pool.capacity.reservation_id or pool.capacity.resource_group:
             named = pool.capacity.reservation_id or pool.capacity.resource_group

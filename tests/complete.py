@@ -40,11 +40,12 @@ network:
   flow_logs: {enabled: true, retention_days: 30}
 kubernetes:
   version: "1.35"
-  endpoint: {access: public, allowed_cidrs: [192.0.2.0/24]}
+  endpoint: {access: public, allowed_cidrs: [192.0.2.0/24], private_cidrs: [172.16.0.0/12]}
   administrators: ["arn:aws:iam::111122223333:role/admin"]
   scaling_tier: standard
   log_retention_days: 90
   addon_versions: {vpc-cni: v1.20.0-eksbuild.1}
+  addon_configuration: {vpc-cni: {env: {WARM_IP_TARGET: "4"}}}
   support: standard
 pools:
   train:

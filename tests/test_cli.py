@@ -157,11 +157,22 @@ def test_init_lists_its_shapes_and_refuses_others() -> None:
     assert "did you mean karpenter?" in done.stderr
 
 
-def test_init_into_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "nowhere"])
+def test_init_into_a_folder_that_is_not_there(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").write_text("")
-    done = run("init", "-o", str(tmp_path / "file" / "c.yaml"))
+    done = run("init", "-o", str(tmp_path / folder / "c.yaml"))
     assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert done.stderr == f"{tmp_path / folder}: no such folder\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_is_no_fault_of_ours() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m eks_training plan > /dev/full", shell=True, cwd=ROOT, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "No space left" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_reader_that_stops_early_is_no_fault() -> None:
