@@ -58,8 +58,7 @@ cdk: $(RUNTIME) $(CLI) ## any other CDK command: make cdk ARGS="list"
 	@$(CDK) $(ARGS) $(CONFIG_ARG)
 
 .PHONY: test
-test: $(DEV) $(CLI) ## all tests: the pure ones first, then everything with coverage
-	$(PY) -m pytest -q -x $(PURE)
+test: $(DEV) $(CLI) ## all tests with coverage, the pure ones first
 	$(PY) -m pytest -n $(WORKERS) $(COVERAGE) $(ARGS)
 
 .PHONY: test-fast

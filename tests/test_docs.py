@@ -45,6 +45,17 @@ def test_rules_that_the_readme_names_exist() -> None:
     assert named and named <= known
 
 
+def test_answers_to_reported_faults_exist() -> None:
+    text = (ROOT / "docs" / "faults.md").read_text()
+    known = {rule.id for rule in all_rules()} | BUILT_IN.keys()
+    assert set(re.findall(r"\b[A-Z]{2,4}[0-9]{3}\b", text)) <= known
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", text):
+        assert f"def {name}(" in tests, name
+    rows = [line for line in text.splitlines() if line.startswith("|")][2:]
+    assert all(line.count("|") == 4 and "#" in line for line in rows)
+
+
 def test_files_that_the_architecture_names_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     for name in re.findall(r"^ {4}(?: {2})?([\w./-]+\.(?:py|json|yaml)|[\w-]+/)\s", text, re.MULTILINE):
