@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     render = verbs.add_parser("render", help="write the Kubernetes objects as YAML, filled in from a deployment")
     _file(render)
     render.add_argument("--outputs", metavar="FILE", required=True, help="what `cdk deploy --outputs-file FILE` wrote")
-    render.add_argument("-o", "--output", default="dist", metavar="FOLDER", help="where to write (default: %(default)s)")
+    render.add_argument("-o", "--output", default="dist", metavar="FOLDER", help="default: %(default)s")
     render.set_defaults(verb=_render)
 
     explain = verbs.add_parser("explain", help="what a rule wants and why, with a bad and a good example")
