@@ -60,6 +60,7 @@ class ControlPlane(Construct):
             version=eks.KubernetesVersion.of(plan.kubernetes_version),
             role=role,
             vpc=vpc,
+            security_group=self._reach(plan, vpc),
             # The L2 puts the function that applies manifests where the control plane is; see _place.
             vpc_subnets=[ec2.SubnetSelection(subnets=list(function_subnets))],
             endpoint_access=_endpoint_access(plan.public_cidrs),
@@ -94,12 +95,20 @@ class ControlPlane(Construct):
         # EKS makes a log group that never expires if it finds none.
         resource.add_resource_dependency(log_group)
         grant.apply_before(resource)
-        for cidr in plan.private_cidrs:
-            self.cluster.connections.allow_default_port_from(ec2.Peer.ipv4(cidr), f"Kubernetes API from {cidr}")
         if plan.public_cidrs:
             acknowledge(self.cluster, "EKS1", f"The user opens the endpoint to {', '.join(plan.public_cidrs)} only.")
         self._administrators(plan.administrators)
         self._finish_manifest_function(plan)
+
+    def _reach(self, plan: ClusterPlan, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+        """Who reaches the private endpoint beside nodes and pods, which the cluster security group admits.
+
+        A group of the control plane's own, so that the same networks do not reach port 443 of every node.
+        """
+        group = ec2.SecurityGroup(self, "Reach", vpc=vpc, description=f"Kubernetes API of {plan.name}")
+        for cidr in plan.private_cidrs:
+            group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(443), f"Kubernetes API from {cidr}")
+        return group
 
     @staticmethod
     def _place(resource: eks.CfnCluster, subnets: Sequence[ec2.ISubnet]) -> None:

@@ -50,8 +50,8 @@ Check: TypeAlias = Callable[[Subject], Iterable[Fault]]
 class Rule:
     """A rule with its documentation.
 
-    ``bad`` and ``good`` are YAML fragments laid over the base example; the tests run both.  ``fixed`` rules guard what
-    the planner relies on and cannot be suppressed.
+    ``bad`` and ``good`` are YAML fragments laid over the base example; the tests run both.  A ``fixed`` rule cannot be
+    suppressed: AWS or Kubernetes refuses what it finds, or the output would not do what the file says.
     """
 
     id: str
@@ -82,14 +82,20 @@ def rule(
     bad: str,
     good: str,
     proves: Proof = "schema",
-    fixed: bool = False,
+    fixed: bool | None = None,
 ) -> Callable[[Check], Check]:
-    """Register a function as a rule; an id that is taken twice is a programming error."""
+    """Register a function as a rule; an id that is taken twice is a programming error.
+
+    Errors are fixed and warnings are not, unless ``fixed`` says otherwise: `fixed=False` is for an error that is a
+    judgement, where the user may know better and the output is still what the file says.
+    """
 
     def register(check: Check) -> Check:
         if id in _RULES:
             raise ValueError(f"rule {id} is defined twice")
-        _RULES[id] = Rule(id, severity, title, source, proves, bad, good, check, fixed)
+        _RULES[id] = Rule(
+            id, severity, title, source, proves, bad, good, check, severity is ERROR if fixed is None else fixed
+        )
         return check
 
     return register
@@ -153,8 +159,8 @@ def _suppress(found: Sequence[Finding], spec: Cluster, known: dict[str, Rule]) -
                 "a rule that cannot be suppressed",
                 (*at, "rule"),
                 item.rule,
-                "a finding that leaves a buildable plan",
-                "mend what the finding says",
+                "the id of a warning, or of an error that is a judgement",
+                f"mend what the finding says; `python -m eks_training explain {item.rule}` gives the reason",
             )
         elif index not in used:
             yield _suppression_finding(

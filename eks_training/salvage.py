@@ -28,6 +28,7 @@ FAR_REACHING: dict[Path, str] = {
     ("kubernetes", "version"): "pools",
     ("instance_types",): "pools",
     ("registry_mirror",): "network",
+    ("kubernetes", "addon_configuration"): "network",
 }
 """Settings that decide about another part of the file, and which part that is."""
 

@@ -103,6 +103,45 @@ def test_an_unknown_rule_is_named_with_its_place() -> None:
 def test_a_fixed_rule_cannot_be_suppressed() -> None:
     found = run(made_up("ZZZ001", NODES, fixed=True), more=SUPPRESSED.format(rule="ZZZ001", at="pools"))
     assert [item.rule for item in found] == ["ZZZ001", "SUP003"]
+    assert found[1].expected == "the id of a warning, or of an error that is a judgement"
+    assert "explain ZZZ001" in found[1].hint
+
+
+JUDGEMENTS = {
+    "ADR001": "the pools may never all be at their largest at the same time",
+    "CAP010": "an account may have UltraServer instances by a private agreement",
+    "CAP011": "a throwaway cluster may live with system nodes that go",
+    "CAP017": "a job may be meant to run until the block ends and to resume in the next one",
+    "EFS002": "with a common group and group permissions both identities can work in one directory",
+    "IMG005": "following the latest release may be wanted",
+    "KAR007": "jobs may resume by themselves",
+    "KAR009": "jobs may resume by themselves",
+    "KAR011": "jobs may be single-node and short",
+    "KAR012": "jobs may be single-node",
+    "NET023": "the network may have a way to registries that the file does not show",
+}
+"""The errors that can be suppressed, with what the user may know better.  What AWS or Kubernetes refuses, and what the
+planner would misread or ignore, is not among them."""
+
+
+def test_only_errors_that_are_a_judgement_can_be_suppressed() -> None:
+    assert {item.id for item in all_rules() if item.severity is ERROR and not item.fixed} == set(JUDGEMENTS)
+
+
+def test_every_warning_can_be_suppressed() -> None:
+    assert not [item.id for item in all_rules() if item.severity is WARNING and item.fixed]
+
+
+@pytest.mark.parametrize(
+    ("id", "at", "more"),
+    [
+        ("KUB010", "components", "components: {nothing: {}}\n"),
+        ("FSX003", "storage", "storage: {lustre: {a: {create: {deployment: SCRATCH_2, capacity_gib: 3600}}}}\n"),
+    ],
+)
+def test_a_real_error_stays_beside_its_suppression(id: str, at: str, more: str) -> None:
+    found = run(*all_rules(), more=more + SUPPRESSED.format(rule=id, at=at))
+    assert sorted(item.rule for item in found) == [id, "SUP003"]
 
 
 def test_a_real_rule_is_suppressed_by_path() -> None:

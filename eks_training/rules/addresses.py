@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from eks_training.spec.pool import Pool
 COMFORTABLE = 16
 """Free addresses in each control-plane subnet that EKS recommends; it needs 6."""
 
+_FEWER = '{vpc-cni: {env: {WARM_IP_TARGET: "4", MINIMUM_IP_TARGET: "8"}}}'
 _SMALL = EXISTING_VPC.replace("10.64.0.0/20", "10.64.0.0/26")
 
 
@@ -73,6 +75,7 @@ def _nodes(room: _Room) -> tuple[str, int]:
     proves="arithmetic",
     bad=f"{_SMALL}pools: {{train: {{nodes: {{min: 0, max: 64}}}}}}\n",
     good=f"{_SMALL}pools: {{train: {{nodes: 4}}}}\n",
+    fixed=False,  # the pools may never all be at their largest at the same time
 )
 def nodes_fit(subject: Subject) -> Iterator[Fault]:
     """Every interface but an EFA-only one takes an address of its subnet.  When the pools at their largest need more
@@ -97,28 +100,50 @@ def nodes_fit(subject: Subject) -> Iterator[Fault]:
     source="aws/amazon-vpc-cni-k8s@b521883 docs/eni-and-ip-target.md (WARM_ENI_TARGET is 1 when unset)",
     proves="arithmetic",
     bad=f"{_SMALL}pools: {{train: {{nodes: 4}}}}\n",
-    good=EXISTING_VPC,
+    good=f"{_SMALL}pools: {{train: {{nodes: 4}}}}\nkubernetes: {{addon_configuration: {_FEWER}}}\n",
 )
 def pods_fit(subject: Subject) -> Iterator[Fault]:
     """Pods take addresses of the node's subnet, and the VPC CNI keeps a whole spare interface of them ready on every
     node.  So a node takes far more than its own address even when it runs a single pod.
     """
+    targets = _ip_targets(subject)
     for room in _rooms(subject):
         terms = [
-            (name, pool.max_nodes, _with_warm_pool(instance, layout)) for name, pool, _, instance, layout in room.pools
+            (name, pool.max_nodes, _with_warm_pool(instance, layout, targets))
+            for name, pool, _, instance, layout in room.pools
         ]
         shown, total = _sum(terms, "address")
         if total > room.usable >= _nodes(room)[1]:
             yield Fault(
                 room.at,
                 f"{shown}; {room.sizes()}",
-                f"at least {total} usable addresses with the VPC CNI's defaults",
-                "take a larger subnet, or have the VPC CNI keep fewer addresses ready (WARM_IP_TARGET)",
+                f"at least {total} usable addresses with {'these' if targets else 'the'} settings of the VPC CNI",
+                f"take a larger subnet, or have the VPC CNI keep fewer addresses ready: "
+                f"`kubernetes: {{addon_configuration: {_FEWER}}}`",
             )
 
 
-def _with_warm_pool(instance: InstanceFacts, layout: tuple[Interface, ...]) -> int:
-    """Addresses of a node that runs a pod: the first interface and one spare, as far as card 0 has room for it."""
+def _ip_targets(subject: Subject) -> tuple[int, int] | None:
+    """WARM_IP_TARGET and MINIMUM_IP_TARGET of the VPC CNI, where the file sets the first; whole interfaces else."""
+    values = subject.spec.kubernetes.addon_configuration.get("vpc-cni", {})
+    env = values.get("env")
+    if not isinstance(env, dict):
+        return None
+    warm, least = (str(env.get(key, "0")) for key in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET"))
+    if not all(re.fullmatch(r"[0-9]{1,4}", text) for text in (warm, least)) or int(warm) == 0:
+        return None
+    return int(warm), int(least)
+
+
+def _with_warm_pool(instance: InstanceFacts, layout: tuple[Interface, ...], targets: tuple[int, int] | None) -> int:
+    """Addresses of a node that runs a pod.
+
+    With targets: its own, one for the pod, and the spare ones.  Without: the first interface and one spare, as far as
+    card 0 has room for it.
+    """
+    if targets is not None:
+        warm, least = targets
+        return addresses(layout) + max(least, 1 + warm)
     each, limits = instance.ipv4_per_interface, instance.interfaces_per_card
     if each is None or not limits:
         return addresses(layout)

@@ -82,7 +82,6 @@ def _nested(one: str, other: str) -> bool:
     source="this project's plan (eks_training/plan/storage.py)",
     bad=_GOOD.replace("{bucket: corpus", "{bucket: corpsu"),
     good=_GOOD,
-    fixed=True,
 )
 def unknown_bucket(subject: Subject) -> Iterator[Fault]:
     """The name is a key under `storage.buckets`, not the global name of the bucket."""

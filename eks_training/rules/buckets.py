@@ -1,4 +1,4 @@
-"""S3 buckets and who may use them (BKT001 to BKT010)."""
+"""S3 buckets and who may use them (BKT001 to BKT011)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ NAMES = "Amazon S3 User Guide, General purpose bucket naming rules"
 MOUNTPOINT = "awslabs/mountpoint-s3, doc/SEMANTICS.md: no rename of existing files, no random writes, no appends"
 RESERVED_STARTS = ("xn--", "sthree-", "amzn-s3-demo-")
 RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
+
+ADDON_NAMESPACE = "kube-system"
+"""Where the add-ons and Karpenter run."""
 
 _ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 _GOOD = "storage: {buckets: {runs: {create: {bucket_name: example-runs}}}}"
@@ -38,7 +41,6 @@ def _named(subject: Subject) -> Iterator[tuple[Path, str, bool]]:
     source="this project's plan (eks_training/plan/storage.py) takes one of the two",
     bad="storage: {buckets: {runs: {}}}",
     good=_GOOD,
-    fixed=True,
 )
 def create_or_existing(subject: Subject) -> Iterator[Fault]:
     """With both, it is unclear which one the grants are for; with neither, there is no bucket."""
@@ -248,4 +250,46 @@ def key_in_another_region(subject: Subject) -> Iterator[Fault]:
                 f"a key in {parts[3]}",
                 f"a key in {region}, where the bucket is",
                 "correct the key, or state the bucket's `region`",
+            )
+
+
+def _accounts_with_roles(subject: Subject) -> dict[str, str]:
+    """Service accounts of kube-system that get a role of their own, with what they belong to."""
+    from eks_training.plan.cluster import plan_cluster
+    from eks_training.plan.karpenter import SERVICE_ACCOUNT
+
+    plan = plan_cluster(subject.spec, subject.facts)
+    found = {role.service_account: addon.name for addon in (*plan.addons, *plan.storage_addons) for role in addon.roles}
+    if any(pool.provisioner == "karpenter" for pool in subject.spec.pools.values()):
+        found[SERVICE_ACCOUNT] = "Karpenter"
+    return found
+
+
+@rule(
+    "BKT011",
+    ERROR,
+    "a grant to a service account that has a role already",
+    source="EKS API Reference, CreatePodIdentityAssociation (one role for a service account of a namespace)",
+    bad=_READ.replace(
+        "namespace: training, service_account: trainer", "namespace: kube-system, service_account: aws-node"
+    ),
+    good=_READ,
+)
+def account_has_a_role(subject: Subject) -> Iterator[Fault]:
+    """EKS gives one role to a service account, and those of the add-ons and of Karpenter get theirs from this project.
+    The second association is refused and the deployment fails in the middle."""
+    asked = [
+        (("storage", "buckets", name, "grants", index, "service_account"), grant.service_account)
+        for name, item in subject.spec.storage.buckets.items()
+        for index, grant in enumerate(item.grants)
+        if grant.namespace == ADDON_NAMESPACE
+    ]
+    owners = _accounts_with_roles(subject) if asked else {}
+    for at, account in asked:
+        if account in owners:
+            yield Fault(
+                at,
+                f"{ADDON_NAMESPACE}/{account}, which has the role of {owners[account]}",
+                "a service account of your own",
+                "make one in the namespace of the pods that use the bucket",
             )

@@ -13,6 +13,10 @@ _BLOCK = "capacity: {type: capacity-block, id: cr-0a1b2c3d4e5f67890}, placement:
 _MANAGED_BLOCK = "EKS User Guide, Create a managed node group with Capacity Blocks for ML"
 
 
+BLOCK_FAMILIES = ("p4", "p5", "p6", "trn")
+"""Beginnings of the families that are sold in Capacity Blocks."""
+
+
 def _capacities(subject: Subject) -> Iterator[tuple[str, Pool, Path]]:
     return ((name, pool, (*at, "capacity")) for name, pool, at in reading.pools(subject.spec))
 
@@ -28,7 +32,6 @@ def _train(fields: str) -> str:
     source=f"{_MANAGED_BLOCK}; eksctl-io/eksctl#8207, eksctl-io/eksctl#8542",
     bad=_train("capacity: {type: capacity-block}, placement: none"),
     good=_train(_BLOCK),
-    fixed=True,
 )
 def block_has_id(subject: Subject) -> Iterator[Fault]:
     """A Capacity Block is bought beforehand and reached by its reservation id.  Without the id the launch template
@@ -40,7 +43,7 @@ def block_has_id(subject: Subject) -> Iterator[Fault]:
                 at,
                 "capacity-block without `id`",
                 "the id of the reservation, cr-…",
-                "write `capacity: {type: capacity-block, id: cr-…}`; the EC2 console shows the id",
+                "`aws ec2 describe-capacity-reservations` shows it",
             )
 
 
@@ -133,6 +136,7 @@ def nothing_before_start(subject: Subject) -> Iterator[Fault]:
     "Amazon EKS",
     bad=_train("instance_type: trn2u.48xlarge, efa: none, capacity: on-demand, placement: none"),
     good=_train(f"instance_type: trn2u.48xlarge, efa: none, {_BLOCK}"),
+    fixed=False,  # an account may have such instances by a private agreement
 )
 def ultraserver_by_block(subject: Subject) -> Iterator[Fault]:
     """These instances are parts of a machine of several instances with a common accelerator interconnect.  They are
@@ -151,39 +155,41 @@ def ultraserver_by_block(subject: Subject) -> Iterator[Fault]:
 @rule(
     "CAP011",
     ERROR,
-    "system pool on capacity that ends",
-    source="EC2 User Guide, Spot Instance interruptions; EC2 User Guide, Capacity Blocks for ML",
+    "system pool on Spot",
+    source="EC2 User Guide, Spot Instance interruptions",
     bad="pools: {system: {capacity: spot}}",
     good="pools: {system: {capacity: on-demand}}",
+    fixed=False,  # a throwaway cluster may live with it
 )
 def system_pool_stays(subject: Subject) -> Iterator[Fault]:
-    """Spot Instances are taken away with two minutes' notice, and a Capacity Block ends at its time.  When the system
-    pool goes, DNS, Karpenter and the webhooks go with it, and running jobs lose them too.
+    """Spot Instances are taken away with two minutes' notice.  When the system pool goes, DNS, Karpenter and the
+    webhooks go with it, and running jobs lose them too.
     """
     for _name, pool, at in _capacities(subject):
-        if pool.purpose == "system" and pool.capacity.type in ("spot", "capacity-block"):
-            yield Fault(at, f"{pool.capacity.type} for a system pool", "on-demand, or a reservation")
+        if pool.purpose == "system" and pool.capacity.type == "spot":
+            yield Fault(at, "spot for a system pool", "on-demand, or a reservation")
 
 
 @rule(
     "CAP012",
-    ERROR,
-    "Capacity Block of a type without accelerators",
-    source="EC2 User Guide, Capacity Blocks for ML (P and Trn instance types)",
-    bad=_train(f"instance_type: c6in.32xlarge, {_BLOCK}"),
+    WARNING,
+    "Capacity Block of a type that is not sold in blocks",
+    source="EC2 User Guide, Capacity Blocks for ML (supported instance types: P4, P5, P6 and Trn)",
+    bad=_train(f"instance_type: g5.48xlarge, {_BLOCK}"),
     good=_train(_BLOCK),
 )
 def block_is_for_ml(subject: Subject) -> Iterator[Fault]:
-    """Capacity Blocks are sold for accelerated types only.  The id belongs to another kind of reservation, or the pool
-    to another type.
+    """AWS sells Capacity Blocks for the P and Trn families only.  For any other type the id belongs to another kind of
+    reservation, or the pool to another type, unless AWS has added a family since this list was read.
     """
-    for _name, pool, at, instance in reading.pools_of_known_type(subject):
-        if pool.capacity.type == "capacity-block" and instance.accelerator is None and instance.arch is not None:
+    for _name, pool, at in _capacities(subject):
+        if pool.capacity.type == "capacity-block" and not pool.instance_type.startswith(BLOCK_FAMILIES):
             yield Fault(
-                (*at, "capacity"),
+                at,
                 f"a Capacity Block of {pool.instance_type}",
-                "type reservation, or an accelerated type",
-                related=(Related((*at, "instance_type"), "no accelerator"),),
+                f"a type of {', '.join(f'{family}*' for family in BLOCK_FAMILIES)}, or `type: reservation`",
+                "`aws ec2 describe-capacity-reservations` shows the type and the kind of a reservation",
+                related=(Related((*at[:-1], "instance_type"), pool.instance_type),),
             )
 
 
@@ -229,3 +235,20 @@ def block_scales_to_zero(subject: Subject) -> Iterator[Fault]:
                 "min 0",
                 f"`nodes: {pool.max_nodes}` starts them all and lets EKS empty the group",
             )
+
+
+@rule(
+    "CAP020",
+    ERROR,
+    "system pool in a Capacity Block",
+    source=f"EC2 User Guide, Capacity Blocks for ML; {_MANAGED_BLOCK}",
+    bad="pools: {system: {capacity: {type: capacity-block, id: cr-0a1b2c3d4e5f67890}}}",
+    good="pools: {system: {capacity: on-demand}}",
+)
+def system_pool_outlives_blocks(subject: Subject) -> Iterator[Fault]:
+    """EKS empties the node group of a block before the block ends, so its minimum is zero and the cluster is left
+    without DNS and controllers on a known day.
+    """
+    for _name, pool, at in _capacities(subject):
+        if pool.purpose == "system" and pool.capacity.type == "capacity-block":
+            yield Fault(at, "capacity-block for a system pool", "on-demand, or a reservation")

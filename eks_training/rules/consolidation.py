@@ -24,6 +24,7 @@ def _train(fields: str, nodes: str = "{max: 4}") -> str:
     source=f"Karpenter documentation, Disruption, Consolidation; {_ISSUES}",
     bad=_train("disruption: {consolidation: WhenEmptyOrUnderutilized}"),
     good=_train("disruption: {consolidation: WhenEmpty}"),
+    fixed=False,  # jobs may be single-node and short
 )
 def only_empty_nodes(subject: Subject) -> Iterator[Fault]:
     """A node whose accelerators wait for slower ranks looks underutilised.  With this policy Karpenter moves its pods
@@ -42,6 +43,7 @@ def only_empty_nodes(subject: Subject) -> Iterator[Fault]:
     source=f"Karpenter documentation, Disruption, Consolidation (consolidateAfter); {_ISSUES}",
     bad=_train("disruption: {consolidate_after: 0s}"),
     good=_train("disruption: {consolidate_after: 10m}"),
+    fixed=False,  # jobs may be single-node
 )
 def some_patience(subject: Subject) -> Iterator[Fault]:
     """Nodes of a job come one by one, and each is empty until the last one is there and the pods start.  Without a wait

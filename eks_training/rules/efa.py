@@ -19,7 +19,6 @@ _SUPPORTED = "EC2 User Guide, Elastic Fabric Adapter for AI/ML and HPC workloads
     source=_SUPPORTED,
     bad="pools: {train: {instance_type: g5.xlarge, efa: all}}",
     good="pools: {train: {instance_type: g5.48xlarge, efa: all}}",
-    fixed=True,
 )
 def type_has_efa(subject: Subject) -> Iterator[Fault]:
     """This type has no EFA, in this size or in any.  Pods would ask for `vpc.amazonaws.com/efa` and stay pending, or

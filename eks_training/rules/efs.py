@@ -43,7 +43,6 @@ def _owner_bits(point: AccessPoint) -> int:
     source="this project's plan (eks_training/plan/storage.py) takes one of the two",
     bad="storage: {efs: {shared: {}}}",
     good=_GOOD,
-    fixed=True,
 )
 def create_or_existing(subject: Subject) -> Iterator[Fault]:
     """With both, it is unclear which one the pods mount; with neither, there is nothing to mount."""
@@ -58,6 +57,7 @@ def create_or_existing(subject: Subject) -> Iterator[Fault]:
     source=f"{POINTS_API}: the root directory is made once, with the CreationInfo of the first mount",
     bad=_TWO.replace("/data", "/home"),
     good=_TWO,
+    fixed=False,  # with a common group and group permissions both identities can work there
 )
 def same_path_other_identity(subject: Subject) -> Iterator[Fault]:
     """The directory belongs to whichever access point is mounted first; the users of the other one are locked out,

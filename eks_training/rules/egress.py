@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from eks_training.finding import Path, Related
@@ -10,7 +11,15 @@ from eks_training.rulebook import ERROR, WARNING, Fault, Subject, rule
 from eks_training.rules import reading
 from eks_training.rules.example import EXISTING_VPC
 
+PUBLIC_REGISTRIES = (
+    "docker.io", "docker.com", "ecr-public.aws.com", "gcr.io", "ghcr.io", "mcr.microsoft.com", "nvcr.io", "pkg.dev",
+    "public.ecr.aws", "quay.io", "registry.k8s.io",
+)  # fmt: skip
+"""Registries of the internet, by the end of their host names."""
+
 _AT: Path = ("network", "egress")
+_ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws)")
+_MIRRORED = "network: {egress: endpoints}\nregistry_mirror: "
 
 
 @rule(
@@ -86,6 +95,7 @@ def public_subnet(subject: Subject) -> Iterator[Fault]:
     source="EKS User Guide, Deploy private clusters with limited internet access",
     bad="network: {egress: endpoints}",
     good="network: {egress: endpoints}\nregistry_mirror: 111122223333.dkr.ecr.us-east-2.amazonaws.com/mirror",
+    fixed=False,  # the network may have a way to registries that the file does not show
 )
 def endpoints_only(subject: Subject) -> Iterator[Fault]:
     """VPC endpoints reach AWS services only.  Images on ghcr.io, quay.io, nvcr.io, registry.k8s.io and public.ecr.aws
@@ -121,4 +131,33 @@ def endpoints_exist(subject: Subject) -> Iterator[Fault]:
             "endpoints in a VPC that exists",
             f"interface endpoints {', '.join(names)} and a gateway endpoint for s3",
             "look for them in the VPC console, with private DNS switched on",
+        )
+
+
+@rule(
+    "NET025",
+    ERROR,
+    "mirror that endpoints do not reach",
+    source="ECR User Guide, Amazon ECR interface VPC endpoints (repositories of the endpoint's own Region); EKS User "
+    "Guide, Deploy private clusters with limited internet access",
+    bad=f"{_MIRRORED}public.ecr.aws/mirror",
+    good=f"{_MIRRORED}111122223333.dkr.ecr.us-east-2.amazonaws.com/mirror",
+)
+def mirror_is_reachable(subject: Subject) -> Iterator[Fault]:
+    """The endpoints for ECR reach private repositories of their own Region.  A registry of the internet, or ECR of
+    another Region, is as far away as without a mirror: no image is pulled and no chart is installed.
+    """
+    mirror, region = subject.spec.registry_mirror, subject.spec.region
+    if mirror is None or subject.spec.network.egress != "endpoints":
+        return
+    host = mirror.partition("/")[0].partition(":")[0]
+    ecr = _ECR.fullmatch(host)
+    public = any(host == name or host.endswith(f".{name}") for name in PUBLIC_REGISTRIES)
+    if public or (ecr and ecr["region"] != region):
+        yield Fault(
+            ("registry_mirror",),
+            f"{host}, a registry of the internet" if public or ecr is None else f"ECR of {ecr['region']}",
+            f"ECR of {region}, or a registry inside the VPC",
+            "replicate the repositories into this Region, or write `egress: nat`",
+            (Related(_AT, "endpoints"),) if ecr is None else (Related(_AT, "endpoints"), Related(("region",), region)),
         )

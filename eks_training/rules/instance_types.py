@@ -9,20 +9,22 @@ from eks_training.interfaces import LayoutContradiction, LayoutUnknown, efa_layo
 from eks_training.plan.defaults import wants_efa
 from eks_training.rulebook import ERROR, Fault, Subject, rule
 from eks_training.rules import reading
+from eks_training.spec.pool import Pool
 
 _DECLARE = """\
-an instance type that the table lacks can be declared:
+a type that the table lacks can be declared; fill in every <...>, and the accelerator if it has one:
 instance_types:
   {name}:
-    source: "EC2 User Guide, read 2026-12-01"
-    arch: amd64
-    vcpus: 192
-    memory_mib: 2097152
-    accelerator: {{kind: gpu, model: b200, count: 8}}
-    network_cards: 8
-    interfaces_per_card: [4, 4, 4, 4, 4, 4, 4, 4]
-    efa_interfaces: 8
-    efa_cards: [0, 1, 2, 3, 4, 5, 6, 7]"""
+    source: "<page and date>"
+    arch: <amd64 or arm64>
+    # accelerator: {{kind: <gpu or neuron>, model: <name>, count: <number>}}"""
+
+_DECLARE_EFA = """
+    # EFA, which this pool would use; 0 interfaces where the type has none:
+    efa_interfaces: <number>
+    network_cards: <number>
+    interfaces_per_card: [<number for each card>]
+    # efa_cards: [<indexes>], where not every card has EFA"""
 
 _NEW_TYPE = """\
 instance_types:
@@ -36,6 +38,11 @@ instance_types:
     efa_cards: [0, 1]
 pools: {train: {instance_type: p9.48xlarge}}
 """
+
+
+def _would_use_efa(pool: Pool) -> bool:
+    """Whether a pool of a type that nobody has described would need its EFA facts."""
+    return pool.efa == "all" or (pool.efa is None and pool.purpose == "training")
 
 
 def _missing(instance: InstanceFacts, efa: bool) -> tuple[str, ...]:
@@ -64,7 +71,6 @@ def _missing(instance: InstanceFacts, efa: bool) -> tuple[str, ...]:
     source="eks_training/facts/instances.json, whose rows name their sources",
     bad="pools: {train: {instance_type: p5.48xlarg}}",
     good=_NEW_TYPE,
-    fixed=True,
 )
 def known_type(subject: Subject) -> Iterator[Fault]:
     """Image, interfaces, taints and the size of a job all follow from what the instance type is.  A type that nobody
@@ -76,7 +82,7 @@ def known_type(subject: Subject) -> Iterator[Fault]:
                 (*at, "instance_type"),
                 pool.instance_type,
                 reading.near_types(subject.facts, pool.instance_type) or "a type of the table",
-                _DECLARE.format(name=pool.instance_type),
+                _DECLARE.format(name=pool.instance_type) + (_DECLARE_EFA if _would_use_efa(pool) else ""),
             )
 
 
@@ -88,7 +94,6 @@ def known_type(subject: Subject) -> Iterator[Fault]:
     bad="pools: {train: {instance_type: trn2u.48xlarge, placement: none, efa: all, "
     "capacity: {type: capacity-block, id: cr-0a1b2c3d4e5f67890}}}",
     good=_NEW_TYPE,
-    fixed=True,
 )
 def facts_suffice(subject: Subject) -> Iterator[Fault]:
     """No public source states some facts of this type, and the plan needs them: the architecture for the image, the
@@ -114,7 +119,6 @@ def facts_suffice(subject: Subject) -> Iterator[Fault]:
     proves="arithmetic",
     bad=_NEW_TYPE.replace("interfaces_per_card: [4, 4]", "interfaces_per_card: [4, 4, 4]"),
     good=_NEW_TYPE,
-    fixed=True,
 )
 def facts_agree(subject: Subject) -> Iterator[Fault]:
     """Cards, interfaces per card and EFA interfaces describe one machine.  Numbers that cannot all be true would give a
@@ -130,3 +134,24 @@ def facts_agree(subject: Subject) -> Iterator[Fault]:
             told = str(error).removeprefix(f"{name}: ")
             hint = "facts that are not declared come from the shipped table" if instance.declared else ""
             yield Fault(("instance_types", name), told, "numbers that are true together", hint)
+
+
+@rule(
+    "POOL014",
+    ERROR,
+    "declared facts without a source",
+    source="this project's rule for facts: every value names where it was read",
+    bad=_NEW_TYPE.replace("a data sheet, read 2026-12-01", "'<page and date>'"),
+    good=_NEW_TYPE,
+)
+def facts_have_a_source(subject: Subject) -> Iterator[Fault]:
+    """Declared facts win over the table and decide about the network cards.  With the placeholder of the skeleton left
+    in place nobody can tell later whether the numbers were read somewhere or guessed.
+    """
+    for name, declared in subject.spec.instance_types.items():
+        if declared.source.startswith("<"):
+            yield Fault(
+                ("instance_types", name, "source"),
+                declared.source,
+                "the page or the command that the numbers come from, with its date",
+            )

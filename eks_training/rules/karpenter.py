@@ -148,6 +148,7 @@ def repair_has_effect(subject: Subject) -> Iterator[Fault]:
     proves="arithmetic",
     bad=_train("longest_job: 240h, disruption: {expire_after: 168h}"),
     good=_train("longest_job: 240h, disruption: {expire_after: Never}"),
+    fixed=False,  # jobs may resume by themselves
 )
 def job_outlives_node(subject: Subject) -> Iterator[Fault]:
     """Expiry drains a node at its age, whatever the budgets and annotations say.  A job that runs longer than a node
@@ -204,6 +205,7 @@ def _saves_within(pool: Pool, grace: timedelta) -> bool:
     proves="arithmetic",
     bad=_train("longest_job: 72h, disruption: {termination_grace_period: 4h}"),
     good=_train("longest_job: 72h, checkpoint_interval: 30m, disruption: {termination_grace_period: 4h}"),
+    fixed=False,  # jobs may resume by themselves
 )
 def job_outlives_grace(subject: Subject) -> Iterator[Fault]:
     """The annotation do-not-disrupt holds a draining node until the grace period ends, and no longer.  With a period

@@ -29,7 +29,6 @@ _SOMEBODY = 'kubernetes: {endpoint: {access: public, allowed_cidrs: ["52.94.76.1
     "awslabs/amazon-eks-ami@81fec2e CHANGELOG.md; aws/aws-cdk#34759",
     bad='kubernetes: {version: "1.31"}',
     good='kubernetes: {version: "1.34"}',
-    fixed=True,
 )
 def supported_version(subject: Subject) -> Iterator[Fault]:
     """The function that applies manifests carries one kubectl, and kubectl may differ from the server by one minor
@@ -131,8 +130,9 @@ def public_cidrs(subject: Subject) -> Iterator[Fault]:
             yield Fault(
                 (*_ENDPOINT, "allowed_cidrs", index),
                 f"{cidr}, which is reserved",
-                "a public block",
-                "callers inside the VPC use the private endpoint and need no entry",
+                "a block of public addresses",
+                "write the public address that callers arrive with: `curl https://checkip.amazonaws.com` shows yours; "
+                "callers from inside the VPC need no entry",
             )
 
 
@@ -215,29 +215,33 @@ def own_partition(subject: Subject) -> Iterator[Fault]:
 @rule(
     "KUB009",
     ERROR,
-    "version of an add-on that is not installed",
+    "settings of an add-on that is not installed",
     source="this project's plan: the drivers of FSx, EFS and S3 come with the storage that needs them",
     bad="kubernetes: {addon_versions: {aws-efs-csi-driver: v3.4.1-eksbuild.1}}",
     good="kubernetes: {addon_versions: {vpc-cni: v1.21.1-eksbuild.1}}",
 )
 def installed_addons(subject: Subject) -> Iterator[Fault]:
-    """A storage driver is installed when the file has storage of its kind.  A version for any other one has no effect,
-    and usually a section below `storage` is missing.
+    """A storage driver is installed when the file has storage of its kind.  A version or a configuration for any other
+    one has no effect, and usually a section below `storage` is missing.
     """
-    if not subject.spec.kubernetes.addon_versions:
+    asked = subject.spec.kubernetes
+    if not asked.addon_versions and not asked.addon_configuration:
         return
     from eks_training.plan.cluster import plan_cluster
 
     plan = plan_cluster(subject.spec, subject.facts)
     installed = {addon.name for addon in (*plan.addons, *plan.storage_addons)}
-    for name in subject.spec.kubernetes.addon_versions:
-        if name not in installed:
-            yield Fault(
-                (*_AT, "addon_versions", name),
-                f"a version of {name}, which this cluster does not get",
-                "no version, or the storage that needs it",
-                on_key=True,
-            )
+    sections = (("addon_versions", "version", asked.addon_versions),
+                ("addon_configuration", "configuration", asked.addon_configuration))  # fmt: skip
+    for section, what, names in sections:
+        for name in names:
+            if name not in installed:
+                yield Fault(
+                    (*_AT, section, name),
+                    f"a {what} of {name}, which this cluster does not get",
+                    f"no {what}, or the storage that needs it",
+                    on_key=True,
+                )
 
 
 def unknown_components(spec: Cluster, known: Collection[str]) -> Iterator[Fault]:

@@ -22,7 +22,6 @@ FOLLOWS_FROM_POOL = frozenset({
     "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
 })  # fmt: skip
 """Labels that the node gets from what it is, and that a NodePool reads as a requirement."""
-CRITICAL = "CriticalAddonsOnly"
 EKS_KEY = 63
 
 _ON_KARPENTER = "provisioner: karpenter, nodes: {max: 4}"
@@ -193,22 +192,31 @@ def distinct_taints(subject: Subject) -> Iterator[Fault]:
 @rule(
     "LBL011",
     ERROR,
-    "no system node that takes system pods",
-    source="EKS User Guide, Manage CoreDNS for DNS in Amazon EKS clusters (it tolerates CriticalAddonsOnly)",
-    bad="pools: {system: {taints: [{key: dedicated, value: system, effect: NoSchedule}]}}",
-    good="pools: {system: {taints: [{key: CriticalAddonsOnly, value: 'true', effect: NoSchedule}]}}",
+    "no system node that takes every system pod",
+    source="Kubernetes documentation, Taints and Tolerations; kubernetes-sigs/metrics-server charts/metrics-server "
+    "values.yaml (no toleration by default)",
+    bad="pools: {system: {taints: [{key: CriticalAddonsOnly, value: 'true', effect: NoSchedule}]}}",
+    good="pools: {system: {taints: []}, dedicated: {purpose: system, instance_type: m7i.2xlarge, nodes: 2, taints: "
+    "[{key: CriticalAddonsOnly, value: 'true', effect: NoSchedule}]}}",
 )
 def system_taints(subject: Subject) -> Iterator[Fault]:
-    """DNS and the controllers of the add-ons tolerate the taint CriticalAddonsOnly and no other of your own.  If every
-    system pool carries another one, they stay pending and no pod finds a name.
+    """Add-ons and operators tolerate different taints, and some tolerate none: CoreDNS accepts CriticalAddonsOnly, the
+    metrics server does not.  If every system pool that is always there has a taint, such pods stay pending, because
+    accelerator nodes are tainted too.
     """
     repelled: list[Path] = []
     for _name, pool, at in reading.pools(subject.spec):
-        if pool.purpose != "system":
+        if pool.purpose != "system" or pool.min_nodes == 0:
             continue
-        hard = [i for i, t in enumerate(pool.taints or ()) if t.effect != "PreferNoSchedule" and t.key != CRITICAL]
+        hard = [index for index, taint in enumerate(pool.taints or ()) if taint.effect != "PreferNoSchedule"]
         if not hard:
             return
         repelled.append((*at, "taints", hard[0], "key"))
     for where in repelled:
-        yield Fault(where, "a taint on every system pool", f"no taint but {CRITICAL} on one system pool")
+        yield Fault(
+            where,
+            "a taint on every system pool",
+            "one system pool without NoSchedule and NoExecute",
+            "write `PreferNoSchedule`, or add a small system pool without a taint",
+            related=(Related(("pools",), "no system pool without a taint"),),
+        )

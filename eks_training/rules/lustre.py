@@ -71,7 +71,6 @@ def on_grid(capacity: int) -> bool:
     source="this project's plan (eks_training/plan/storage.py) takes one of the two",
     bad="storage: {lustre: {work: {}}}",
     good="storage: {lustre: {work: {create: {deployment: SCRATCH_2, capacity_gib: 1200}}}}",
-    fixed=True,
 )
 def create_or_existing(subject: Subject) -> Iterator[Fault]:
     """With both, it is unclear which one the pods mount; with neither, there is nothing to mount."""

@@ -42,7 +42,6 @@ storage:
     run-b: {create: {}}
 """,
     proves="arithmetic",
-    fixed=True,
 )
 def one_resource_name(subject: Subject) -> Iterator[Fault]:
     """Outputs and logical ids take letters and digits only, so hyphens are dropped: `run-1` and `run1` both become

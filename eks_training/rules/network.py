@@ -34,7 +34,6 @@ def _vpc_block(subject: Subject) -> tuple[ipaddress.IPv4Network, Path] | None:
     source="this project's schema: `network.cidr` makes a VPC, `network.existing_vpc` uses one",
     bad=f"{EXISTING_VPC}  cidr: 10.0.0.0/16\n".replace("  cidr: null\n", ""),
     good=EXISTING_VPC,
-    fixed=True,
 )
 def one_vpc(subject: Subject) -> Iterator[Fault]:
     """The block of a new VPC and a VPC that exists are two answers to one question.  With both, one of them would be
@@ -62,7 +61,6 @@ def one_vpc(subject: Subject) -> Iterator[Fault]:
     proves="arithmetic",
     bad="network: {cidr: 10.64.0.0/24}",
     good="network: {cidr: 10.64.0.0/20}",
-    fixed=True,
 )
 def new_vpc_size(subject: Subject) -> Iterator[Fault]:
     """EC2 takes no block larger than /16.  A block smaller than /22 cannot be cut into a training subnet, two system

@@ -84,7 +84,6 @@ def system_by_node_group(subject: Subject) -> Iterator[Fault]:
     proves="arithmetic",
     bad="pools: {train: {nodes: {min: 8, max: 4}}}",
     good="pools: {train: {nodes: {min: 4, max: 8}}}",
-    fixed=True,
 )
 def min_below_max(subject: Subject) -> Iterator[Fault]:
     """A pool cannot have more nodes at least than at most.  EKS refuses such a group after the network and the cluster
@@ -109,7 +108,6 @@ def min_below_max(subject: Subject) -> Iterator[Fault]:
     proves="arithmetic",
     bad="pools: {train: {nodes: {min: 1, max: 4, desired: 5}}}",
     good="pools: {train: {nodes: {min: 1, max: 4, desired: 4}}}",
-    fixed=True,
 )
 def desired_in_range(subject: Subject) -> Iterator[Fault]:
     """The number of nodes to start with lies between the smallest and the largest.  EKS refuses a group where it does

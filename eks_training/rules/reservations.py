@@ -36,7 +36,6 @@ def _shared(subject: Subject) -> Iterator[tuple[Pool, Path, Pool, Path]]:
     source="EC2 API Reference, CapacityReservationTarget (an id or a resource group)",
     bad=_train("capacity: {type: reservation}, placement: none"),
     good=_train(_RESERVATION),
-    fixed=True,
 )
 def reservation_is_named(subject: Subject) -> Iterator[Fault]:
     """A targeted reservation is used only by launches that name it, by its id or through a resource group.  With

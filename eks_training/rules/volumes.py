@@ -68,22 +68,24 @@ def throughput_per_iops(subject: Subject) -> Iterator[Fault]:
 @rule(
     "VOL003",
     WARNING,
-    "little room for training images",
+    "little room for images",
     source="Kubernetes documentation, Node-pressure Eviction; 200 GiB is a judgement from images of 10 to 20 GB",
     bad="pools: {train: {root_volume: {size_gib: 100}, local_nvme: none}}",
     good="pools: {train: {root_volume: {size_gib: 100}, local_nvme: raid0}}",
 )
 def room_for_images(subject: Subject) -> Iterator[Fault]:
-    """Training images are 10 to 20 GB packed and two to three times that on disk.  A root volume that holds them, the
-    logs and the pods' scratch files runs full, and the kubelet then evicts pods of the job.
+    """Images for training and notebooks are 10 to 20 GB packed and two to three times that on disk.  A root volume that
+    holds them, the logs and the pods' scratch files runs full, and the kubelet then evicts pods.
     """
     for _name, pool, at, instance in reading.pools_of_known_type(subject):
-        if pool.purpose == "training" and root_volume_gib(pool) < ROOMY_GIB and not uses_raid0(pool, instance):
+        large_images = pool.purpose != "system" or instance.accelerator is not None
+        if large_images and root_volume_gib(pool) < ROOMY_GIB and not uses_raid0(pool, instance):
+            disks = bool(instance.instance_store_gb) and pool.image.family == "al2023"
             yield Fault(
                 (*at, "root_volume", "size_gib"),
                 f"{root_volume_gib(pool)} GiB, without local disks for images",
                 f"{ROOMY_GIB} GiB or more",
-                "leave `size_gib` out for 500 GiB" + ("; or `local_nvme: raid0`" if instance.instance_store_gb else ""),
+                "write `size_gib: 500`" + ("; or `local_nvme: raid0`" if disks else ""),
             )
 
 

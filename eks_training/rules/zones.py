@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from eks_training.facts.regions import (
     NO_CONTROL_PLANE,
+    REGIONS,
     UnknownRegion,
     can_host_control_plane,
     is_zone_id,
@@ -51,7 +52,6 @@ def _of_control_plane(spec: Cluster) -> Iterator[tuple[str, Path]]:
     source=f"{_NETWORK_REQUIREMENTS}; aws/aws-cdk#16862",
     bad="network: {second_zone: us-east-2b}",
     good="network: {second_zone: us-east-2c}",
-    fixed=True,
 )
 def two_zones(subject: Subject) -> Iterator[Fault]:
     """EKS refuses to make a cluster whose subnets lie in one zone, even where every node is in that zone.  The second
@@ -71,15 +71,14 @@ def two_zones(subject: Subject) -> Iterator[Fault]:
 @rule(
     "ZON002",
     ERROR,
-    "a zone of another Region",
+    "a zone that the Region does not have",
     source="AWS Regions and Availability Zones, AZ IDs; EKS User Guide, Local Zones (no control plane there)",
     bad="network: {training_zone: us-west-2b}",
     good="network: {training_zone: us-east-2c}",
-    fixed=True,
 )
 def zones_of_region(subject: Subject) -> Iterator[Fault]:
-    """A zone is written as the Region and a letter, or as the Region's short form and a number.  Anything else is a
-    zone of another Region, or a Local or Wavelength Zone, which hold neither a control plane nor FSx nor EFA.
+    """A zone is written as the Region and a letter from a to f, or as the Region's short form and a number.  Anything
+    else is a zone of another Region, or a Local or Wavelength Zone, which hold neither a control plane nor FSx nor EFA.
     """
     region = subject.spec.region
     for zone, at in _stated(subject.spec):
@@ -106,7 +105,6 @@ def _id_example(region: str) -> str:
     source="AWS Regions and Availability Zones, AZ IDs (names are mapped to places per account, ids are not)",
     bad="network: {training_zone: use2-az2}",
     good="network: {training_zone: use2-az2, second_zone: use2-az1}",
-    fixed=True,
 )
 def one_spelling(subject: Subject) -> Iterator[Fault]:
     """Only the account knows which name belongs to which id, so us-east-2a and use2-az1 can be the same zone or two.
@@ -133,7 +131,6 @@ def one_spelling(subject: Subject) -> Iterator[Fault]:
     "terraform-aws-modules/terraform-aws-eks#3044",
     bad=EXISTING_VPC.replace("def0, zone: us-east-2b", "def0, zone: us-east-2a"),
     good=EXISTING_VPC,
-    fixed=True,
 )
 def training_subnet_zone(subject: Subject) -> Iterator[Fault]:
     """The training subnet decides where nodes start, the training zone where the placement group, FSx and the node
@@ -158,7 +155,6 @@ def training_subnet_zone(subject: Subject) -> Iterator[Fault]:
     source="EKS User Guide, Deploy private clusters; Kubernetes documentation, Volume topology (EBS volumes are zonal)",
     bad=EXISTING_VPC.replace("def1, zone: us-east-2b", "def1, zone: us-east-2a"),
     good=EXISTING_VPC,
-    fixed=True,
 )
 def system_subnet_zone(subject: Subject) -> Iterator[Fault]:
     """Volumes of system pods are made in the training zone, and the function that applies manifests runs there.  With
@@ -185,7 +181,6 @@ def system_subnet_zone(subject: Subject) -> Iterator[Fault]:
     source=f"{_NETWORK_REQUIREMENTS}; aws/aws-cdk#16862",
     bad=EXISTING_VPC.replace("def3, zone: us-east-2a", "def3, zone: us-east-2b"),
     good=EXISTING_VPC,
-    fixed=True,
 )
 def control_plane_zones(subject: Subject) -> Iterator[Fault]:
     """EKS refuses to make a cluster whose subnets lie in fewer than two zones.  The synthesis does not notice, and the
@@ -271,4 +266,27 @@ def letters_are_private(subject: Subject) -> Iterator[Fault]:
             f"{zone} in a Region where EKS refuses {', '.join(refused)}",
             "zone ids",
             "`aws ec2 describe-availability-zones` shows the ids of your account's zones",
+        )
+
+
+@rule(
+    "ZON010",
+    WARNING,
+    "Region that is not in the table",
+    source=f"{REGIONS.source}, read {REGIONS.date}",
+    bad="region: us-esat-2\nnetwork: {training_zone: us-esat-2b, second_zone: us-esat-2a}",
+    good="region: us-east-2",
+)
+def known_region(subject: Subject) -> Iterator[Fault]:
+    """A misspelt Region looks right until the first call to AWS, which then fails with a host name that does not
+    exist.  New Regions appear, and isolated ones are not in the table, so this is a question and no refusal.
+    """
+    region = subject.spec.region
+    if region not in REGIONS.names:
+        near = REGIONS.nearest(region)
+        yield Fault(
+            ("region",),
+            region,
+            " or ".join(near) or "a Region with EKS",
+            "suppress this with the reason when the Region is newer than the table",
         )

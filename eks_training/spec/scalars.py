@@ -61,7 +61,12 @@ ResourceGroupArn = Annotated[
     str, Form(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+", "the ARN of a resource group")
 ]
 PlacementGroupRef = Annotated[
-    str, Form(r"pg-[0-9a-f]{8,17}|[A-Za-z0-9][\w .:/=+@-]{0,254}", "the name or the id (pg-…) of a placement group")
+    str,
+    Form(
+        r"pg-[0-9a-f]{8,17}|(?!arn:)[A-Za-z0-9][\w .:/=+@-]{0,254}",
+        "the name or the id (pg-…) of a placement group",
+        "not its ARN: launch templates and EC2NodeClass take the name, which the ARN ends with, or the id",
+    ),
 ]
 RegistryPath = Annotated[
     str,

@@ -45,10 +45,38 @@ def test_an_unknown_spelling_is_not_guessed(region: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "zone", ["us-east-1", "us-east-1aa", "us-east-1A", "us-east-1-atl-1a", "us-east-2a", "us-east-1a\n"]
+    "zone",
+    [
+        "us-east-1",
+        "us-east-1g",
+        "us-east-1z",
+        "us-east-1aa",
+        "us-east-1A",
+        "us-east-1-atl-1a",
+        "us-east-2a",
+        "us-east-1a\n",
+    ],
 )
 def test_not_a_zone_name_of_us_east_1(zone: str) -> None:
     assert not regions.is_zone_name("us-east-1", zone)
+
+
+@pytest.mark.parametrize("letter", "abcdef")
+def test_zone_names_have_the_letters_a_to_f(letter: str) -> None:
+    assert regions.is_zone_name("us-east-1", f"us-east-1{letter}")
+
+
+def test_regions_with_eks() -> None:
+    assert {"us-east-2", "cn-north-1", "us-gov-west-1"} <= regions.REGIONS.names
+    assert regions.REGIONS.source and regions.REGIONS.date
+    assert regions.REGIONS.nearest("us-esat-2")[0] == "us-east-2"
+    assert regions.REGIONS.nearest("xx-moon-1") == ()
+
+
+def test_regions_are_those_of_botocore() -> None:
+    session = pytest.importorskip("botocore.session").get_session()
+    known = {name for part in ("aws", "aws-cn", "aws-us-gov") for name in session.get_available_regions("eks", part)}
+    assert known >= regions.REGIONS.names
 
 
 def test_zones_without_a_control_plane() -> None:

@@ -216,6 +216,35 @@ def test_a_misspelt_bucket_gets_its_nearest_name() -> None:
     assert finding.hint == "did you mean `data`?"
 
 
+def granted(account: str, more: str = "") -> str:
+    grant = f"{{namespace: kube-system, service_account: §{account}, access: read}}"
+    return f"storage: {{buckets: {{data: {{create: {{}}, grants: [{grant}]{more}}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("account", "more"), [("aws-node", ""), ("ebs-csi-controller-sa", ""), ("s3-csi-driver-sa", ", mount: true")]
+)
+def test_accounts_of_addons_take_no_grant(account: str, more: str) -> None:
+    text, places = marked(granted(account, more))
+    (finding,) = findings(text)
+    assert finding.rule == "BKT011"
+    assert finding.span is not None and {(finding.span.line, finding.span.column)} == places
+    assert findings(text.replace("kube-system", "training")) == ()
+
+
+def test_accounts_of_what_is_not_installed_take_a_grant() -> None:
+    for account in ("karpenter", "s3-csi-driver-sa", "efs-csi-controller-sa"):
+        assert findings(marked(granted(account))[0]) == ()
+
+
+def test_the_account_of_karpenter_takes_no_grant_where_it_runs() -> None:
+    text = marked(granted("karpenter"))[0].replace(
+        "    nodes: 4\n", "    provisioner: karpenter\n    nodes: {max: 4}\n"
+    )
+    (finding,) = findings(text)
+    assert (finding.rule, finding.found) == ("BKT011", "kube-system/karpenter, which has the role of Karpenter")
+
+
 def test_backups_and_links_exclude_each_other() -> None:
     text = marked(LINKED % "bucket: data, prefix: b/, path: /b")[0].replace(
         "deployment: SCRATCH_2",

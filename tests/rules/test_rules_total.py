@@ -139,6 +139,10 @@ KUBERNETES: dict[str, st.SearchStrategy[Any]] = {
     "addon_versions": st.dictionaries(
         st.sampled_from(["vpc-cni", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver"]), st.just("v1.0.0-eksbuild.1")
     ),
+    "addon_configuration": st.dictionaries(
+        st.sampled_from(["vpc-cni", "aws-efs-csi-driver"]),
+        st.sampled_from([{}, {"env": 3}, {"env": {"WARM_IP_TARGET": "4"}}, {"env": {"WARM_IP_TARGET": [1]}}]),
+    ),
     "support": st.sampled_from(["standard", "extended"]),
 }
 DECLARED = section(
@@ -153,15 +157,19 @@ DECLARED = section(
     efa_cards=st.lists(st.integers(0, 4), max_size=4),
     instance_store_gb=st.integers(0, 4),
 ).map(lambda facts: {"source": "a data sheet", **facts})
+GRANT = {"namespace": "kube-system", "service_account": "karpenter", "access": "read"}
+GRANTED = {"buckets": {"a": {"create": {}, "grants": [GRANT]}}}
 ROOT: dict[str, st.SearchStrategy[Any]] = {
     "name": st.sampled_from(["a", "a-cluster-with-a-very-long-name-indeed"]),
     "region": st.sampled_from(["us-east-2", "us-east-1", "us-gov-west-1", "cn-north-1", "xx-moon-1"]),
     "account": st.sampled_from(["111122223333", "000000000000"]),
+    "tags": st.dictionaries(st.sampled_from(["Name", "team", "kubernetes.io/cluster/a"]), st.just("x")),
+    "registry_mirror": st.sampled_from(["docker.io", "111122223333.dkr.ecr.us-west-1.amazonaws.com/a", "a:5000/b"]),
     "components": st.dictionaries(st.sampled_from(["slurm", "x"]), st.just({}), max_size=1),
     "instance_types": st.dictionaries(
         st.sampled_from([NEW_TYPE, "p5.48xlarge", "trn3.48xlarge"]), DECLARED, max_size=2
     ),
-    "storage": st.sampled_from([{"lustre": {"a": {}}}, {"efs": {"a": {}}}, {"buckets": {"a": {}}}, {}]),
+    "storage": st.sampled_from([{"lustre": {"a": {}}}, {"efs": {"a": {}}}, {"buckets": {"a": {}}}, {}, GRANTED]),
 }
 BASE = Path(__file__).parents[2] / "cluster.yaml"
 
@@ -227,7 +235,7 @@ def test_no_rule_raises_and_what_has_no_error_can_be_planned(spec: Cluster) -> N
 
 @given(specs())
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_rules_that_cannot_be_suppressed_alone_guard_the_planner(spec: Cluster) -> None:
+def test_errors_that_cannot_be_suppressed_alone_guard_the_planner(spec: Cluster) -> None:
     subject = Subject(spec, facts_for(spec))
     if not any(True for rule in GUARDS for _ in rule.check(subject)):
         build(spec, subject.facts)
