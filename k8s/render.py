@@ -11,13 +11,21 @@ from typing import Any
 import cdk8s
 from constructs import Construct
 
+from eks_training.contract import check, load
 from eks_training.files import write_whole
+from eks_training.finding import Severity, path_text
 from eks_training.plan import Plan
+from k8s.applying import apply_script
 from k8s.karpenter.chart import KarpenterPools
+from k8s.karpenter.releases import releases as karpenter_releases
+from k8s.release import Release
 from k8s.rendering import OutputsFile, Resolve, refuse_unresolved, waves, yaml_text
 
 INDEX = "index.json"
+APPLY = "apply.sh"
 MANIFESTS = "manifests"
+VALUES = "values"
+CONTRACTS = Path(__file__).resolve().parent / "contracts"
 
 Document = dict[str, Any]
 
@@ -35,7 +43,12 @@ def _karpenter_pools(scope: Construct, id: str, plan: Plan, resolve: Resolve) ->
     return KarpenterPools(scope, id, plan=plan, resolve=resolve)
 
 
-PARTS = (Part("karpenter-pools", _karpenter_pools),)
+PARTS = (Part("karpenter-pools", _karpenter_pools, after=("karpenter",)),)
+RELEASES: tuple[Callable[[Plan, Resolve], list[Release]], ...] = (karpenter_releases,)
+
+
+class BrokenContract(ValueError):
+    """Values that the pinned chart does not read; a fault of this project, found before anything is written."""
 
 
 def render(plan: Plan, outputs: Mapping[str, Mapping[str, str]], folder: Path) -> list[Path]:
@@ -59,27 +72,60 @@ def render(plan: Plan, outputs: Mapping[str, Mapping[str, str]], folder: Path) -
 
 def rendered(plan: Plan, outputs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The files of `render` by path inside the folder, the index last; writes nothing."""
-    drawn = OutputsFile(outputs).filled(lambda resolve: _drawn(plan, resolve))
-    wave = waves({part.name: part.after for part in PARTS})
-    texts: dict[str, str] = {}
-    manifests: list[Document] = []
-    for part in sorted(PARTS, key=lambda part: (wave[part.name], part.name)):
-        objects = drawn[part.name]
-        if not objects:
-            continue
-        file = f"{MANIFESTS}/{wave[part.name]:02d}-{part.name}.yaml"
-        texts[file] = yaml_text(objects)
-        manifests.append(
+    objects, releases = OutputsFile(outputs).filled(lambda resolve: (_drawn(plan, resolve), _released(plan, resolve)))
+    parts = {part.name: part for part in PARTS if objects[part.name]}
+    wave = waves({**{item.name: item.after for item in releases}, **{name: part.after for name, part in parts.items()}})
+    texts = {_values_file(item): yaml_text([item.values]) for item in releases}
+    texts |= {_manifest_file(name, wave): yaml_text(objects[name]) for name in parts}
+    index: Document = {
+        "releases": [
             {
-                "file": file,
-                "objects": [_reference(item) for item in objects],
-                "wave": wave[part.name],
+                "name": item.name,
+                "chart": item.chart.name,
+                "repository": item.chart.repository,
+                "version": item.chart.version,
+                "namespace": item.namespace,
+                "valuesFile": _values_file(item),
+                "wave": wave[item.name],
+                "after": list(item.after),
+            }
+            for item in sorted(releases, key=lambda item: (wave[item.name], item.name))
+        ],
+        "manifests": [
+            {
+                "file": _manifest_file(name, wave),
+                "objects": [_reference(item) for item in objects[name]],
+                "wave": wave[name],
                 "after": list(part.after),
             }
-        )
-    texts[INDEX] = json.dumps({"releases": [], "manifests": manifests}, indent=2) + "\n"
+            for name, part in sorted(parts.items(), key=lambda item: (wave[item[0]], item[0]))
+        ],
+    }
+    texts[APPLY] = apply_script(index)
+    texts[INDEX] = json.dumps(index, indent=2) + "\n"
     refuse_unresolved(texts)
     return texts
+
+
+def _values_file(release: Release) -> str:
+    return f"{VALUES}/{release.name}.yaml"
+
+
+def _manifest_file(name: str, wave: Mapping[str, int]) -> str:
+    return f"{MANIFESTS}/{wave[name]:02d}-{name}.yaml"
+
+
+def _released(plan: Plan, resolve: Resolve) -> list[Release]:
+    releases = [release for make in RELEASES for release in make(plan, resolve)]
+    broken = [
+        f"{release.name}: {path_text(fault.path)}: {fault.problem}, found {fault.found}, expected {fault.expected}"
+        for release in releases
+        for fault in check(load(CONTRACTS / f"{release.chart.name}.json"), release.values)
+        if fault.severity is Severity.ERROR
+    ]
+    if broken:
+        raise BrokenContract("\n".join(broken))
+    return releases
 
 
 def _drawn(plan: Plan, resolve: Resolve) -> dict[str, list[Document]]:

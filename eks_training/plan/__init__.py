@@ -102,7 +102,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         network=network,
         cluster=cluster,
         pools=pools,
-        karpenter=plan_karpenter(spec, network) if by_karpenter else None,
+        karpenter=plan_karpenter(spec, facts, network) if by_karpenter else None,
         storage=plan_storage(spec, network),
         quotas=quota_needs(pools),
     )

@@ -7,13 +7,17 @@ from datetime import timedelta
 from typing import Literal
 
 from eks_training import naming
+from eks_training.facts import Facts
 from eks_training.plan.network import NetworkPlan
+from eks_training.plan.release import ChartRef, chart_ref, mirrored
 from eks_training.plan.value import Output
 from eks_training.spec import Cluster
 from eks_training.spec.pool import Pool
 
 NAMESPACE = "kube-system"
 SERVICE_ACCOUNT = "karpenter"
+CONTROLLER_IMAGE = "public.ecr.aws/karpenter/controller"
+"""aws/karpenter-provider-aws@bde0065 (tag v1.14.1) charts/karpenter/values.yaml."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,24 @@ class KarpenterPlan:
     instance_profile: Output | None
     node_role: Output
     queue: Output
+    crd_chart: ChartRef
+    chart: ChartRef
+    image_repository: str | None
+    """The controller's image from the mirror; None leaves the chart's own."""
+    replicas: int
+    static_capacity: bool
+    """Whether the alpha gate for pools of a fixed size is on."""
+    node_selector: tuple[tuple[str, str], ...]
 
 
-def plan_karpenter(spec: Cluster, network: NetworkPlan) -> KarpenterPlan:
-    """Decide the controller's surroundings.
+def plan_karpenter(spec: Cluster, facts: Facts, network: NetworkPlan) -> KarpenterPlan:
+    """Decide the controller and its surroundings.
 
-    IAM has no private endpoint: without a way to the internet Karpenter cannot make the instance profile itself, so the
-    stack makes it.
+    Two replicas never share a host, so a single system node runs one.  IAM has no private endpoint: without a way to
+    the internet Karpenter cannot make the instance profile itself, so the stack makes it.
     """
     stack = naming.stack(spec.name, naming.KARPENTER)
+    system_nodes = sum(pool.min_nodes for pool in spec.pools.values() if pool.purpose == "system")
     isolated = network.egress == "endpoints"
     return KarpenterPlan(
         stack=stack,
@@ -68,6 +81,12 @@ def plan_karpenter(spec: Cluster, network: NetworkPlan) -> KarpenterPlan:
         instance_profile=Output(stack, "NodeInstanceProfile") if isolated else None,
         node_role=Output(stack, "NodeRoleName"),
         queue=Output(stack, "InterruptionQueueName"),
+        crd_chart=chart_ref("karpenter-crd", facts.versions, spec.registry_mirror),
+        chart=chart_ref("karpenter", facts.versions, spec.registry_mirror),
+        image_repository=mirrored(CONTROLLER_IMAGE, spec.registry_mirror) if spec.registry_mirror else None,
+        replicas=2 if system_nodes > 1 else 1,
+        static_capacity=any(pool.static_capacity for pool in spec.pools.values()),
+        node_selector=((naming.LABEL_PURPOSE, "system"),),
     )
 
 

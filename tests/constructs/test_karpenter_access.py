@@ -7,6 +7,7 @@ import pytest
 from constructs.interruption_queue import EVENTS
 from constructs.karpenter_access import KarpenterAccess
 from eks_training.plan.karpenter import KarpenterPlan
+from eks_training.plan.release import ChartRef
 from eks_training.plan.value import Output
 from tests.synthesis import Template, of_type, only, template_of
 
@@ -22,6 +23,12 @@ def plan(*, isolated: bool = False) -> KarpenterPlan:
         instance_profile=Output("t-karpenter", "NodeInstanceProfile") if isolated else None,
         node_role=Output("t-karpenter", "NodeRoleName"),
         queue=Output("t-karpenter", "InterruptionQueueName"),
+        crd_chart=ChartRef("karpenter-crd", "oci://registry.example.com/karpenter-crd", "1.14.1"),
+        chart=ChartRef("karpenter", "oci://registry.example.com/karpenter", "1.14.1"),
+        image_repository=None,
+        replicas=2,
+        static_capacity=False,
+        node_selector=(),
     )
 
 

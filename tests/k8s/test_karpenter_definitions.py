@@ -25,7 +25,8 @@ def objects(text: str) -> list[Fields]:
     """What another reader finds in the rendered files."""
     plan = plan_of(text)
     files = rendered(plan, outputs_of(plan))
-    return [item for name, content in files.items() if name.endswith(".yaml") for item in yaml.safe_load_all(content)]
+    manifests = [content for name, content in files.items() if name.startswith("manifests/")]
+    return [item for content in manifests for item in yaml.safe_load_all(content)]
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,13 @@ from k8s.rendering import (
     waves,
     yaml_text,
 )
+from tests.conftest import Golden
 from tests.k8s.deployment import FORMS, HEAD, all_pools, one_pool, outputs_of, shipped
 from tests.synthesis import plan_of
 
 pytestmark = pytest.mark.template
 
-FILE = "manifests/00-karpenter-pools.yaml"
+FILE = "manifests/02-karpenter-pools.yaml"
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -37,17 +38,24 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_index_tells_what_is_in_the_files(text: str, tmp_path: Path) -> None:
     plan = plan_of(text)
     written = render(plan, outputs_of(plan), tmp_path)
-    assert written == [tmp_path / FILE, tmp_path / "index.json"]
+    assert set(written) == {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert written[-1] == tmp_path / "index.json"
     index = json.loads((tmp_path / "index.json").read_text())
     assert index.keys() == {"releases", "manifests"}
     (entry,) = index["manifests"]
-    assert (entry["file"], entry["wave"], entry["after"]) == (FILE, 0, [])
+    assert (entry["file"], entry["wave"], entry["after"]) == (FILE, 2, ["karpenter"])
     found = [
         {"apiVersion": item["apiVersion"], "kind": item["kind"], "name": item["metadata"]["name"]}
         for item in yaml.safe_load_all((tmp_path / FILE).read_text())
     ]
     assert entry["objects"] == found
     assert len(found) == 2 * len(plan.karpenter_pools)
+
+
+@pytest.mark.parametrize(("name", "text"), shipped().items(), ids=shipped().keys())
+def test_golden_dist(name: str, text: str, golden: Golden) -> None:
+    plan = plan_of(text)
+    golden(f"dist-{name}", rendered(plan, outputs_of(plan)))
 
 
 def test_outputs_are_in_the_file(tmp_path: Path) -> None:
@@ -96,15 +104,15 @@ def test_former_files_stay_on_failure(tmp_path: Path) -> None:
         render(plan, {}, tmp_path)
     outputs = outputs_of(plan)
     outputs["t-karpenter"]["NodeRoleName"] = "${Token[TOKEN.7]}"
-    with pytest.raises(UnresolvedText, match=r"00-karpenter-pools.yaml:\d+: unresolved value in `role: "):
+    with pytest.raises(UnresolvedText, match=r"02-karpenter-pools.yaml:\d+: unresolved value in `role: "):
         render(plan, outputs, tmp_path)
     assert files(tmp_path) == before
 
 
 def test_without_pools_there_is_only_an_index() -> None:
-    assert {name: json.loads(text) for name, text in rendered(plan_of(HEAD), {}).items()} == {
-        "index.json": {"releases": [], "manifests": []}
-    }
+    texts = rendered(plan_of(HEAD), {})
+    assert texts.keys() == {"apply.sh", "index.json"}
+    assert json.loads(texts["index.json"]) == {"releases": [], "manifests": []}
 
 
 @pytest.mark.parametrize(

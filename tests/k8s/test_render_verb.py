@@ -34,6 +34,10 @@ def test_the_objects_of_the_shipped_cluster(tmp_path: Path, capsys: pytest.Captu
         ("EC2NodeClass", "h200"),
         ("NodePool", "h200"),
     ]
+    assert [(item["name"], item["wave"], item["after"]) for item in index["releases"]] == [
+        ("karpenter-crd", 0, []),
+        ("karpenter", 1, ["karpenter-crd"]),
+    ]
     assert str(dist / INDEX) in capsys.readouterr().out
 
 
