@@ -10,6 +10,8 @@ import re
 
 LABEL_POOL = "eks-training/pool"
 LABEL_PURPOSE = "eks-training/purpose"
+LABEL_GPU = "nvidia.com/gpu.present"
+"""NVIDIA's own label for nodes with a GPU (NVIDIA/k8s-device-plugin@1b826ac, chart values, affinity)."""
 TAG_CLUSTER = "eks-training/cluster"
 TAG_POOL = "eks-training/pool"
 TAG_DISCOVERY = "karpenter.sh/discovery"

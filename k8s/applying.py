@@ -42,6 +42,8 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
     if "file" in step:
         yield f'kubectl apply --server-side "${{kubectl_flags[@]}}" -f {shlex.quote(step["file"])}'
         return
-    words = [step["name"], step["repository"], "--version", step["version"], "--namespace", step["namespace"]]
+    oci = step["repository"].startswith("oci://")
+    source = [step["repository"]] if oci else [step["chart"], "--repo", step["repository"]]
+    words = [step["name"], *source, "--version", step["version"], "--namespace", step["namespace"]]
     words += ["--values", step["valuesFile"]]
     yield f'helm upgrade --install {shlex.join(words)} "${{helm_flags[@]}}"'

@@ -16,6 +16,7 @@ from eks_training.files import write_whole
 from eks_training.finding import Severity, path_text
 from eks_training.plan import Plan
 from k8s.applying import apply_script
+from k8s.device_plugins.releases import releases as device_plugin_releases
 from k8s.karpenter.chart import KarpenterPools
 from k8s.karpenter.releases import releases as karpenter_releases
 from k8s.release import Release
@@ -44,7 +45,7 @@ def _karpenter_pools(scope: Construct, id: str, plan: Plan, resolve: Resolve) ->
 
 
 PARTS = (Part("karpenter-pools", _karpenter_pools, after=("karpenter",)),)
-RELEASES: tuple[Callable[[Plan, Resolve], list[Release]], ...] = (karpenter_releases,)
+RELEASES: tuple[Callable[[Plan, Resolve], list[Release]], ...] = (device_plugin_releases, karpenter_releases)
 
 
 class BrokenContract(ValueError):

@@ -14,6 +14,7 @@ from eks_training.plan.value import Output
 if TYPE_CHECKING:
     from eks_training.facts import Facts
     from eks_training.plan.cluster import ClusterPlan
+    from eks_training.plan.devices import DevicesPlan
     from eks_training.plan.karpenter import KarpenterPlan
     from eks_training.plan.network import NetworkPlan
     from eks_training.plan.pool import PoolPlan
@@ -39,6 +40,7 @@ class Plan:
     karpenter: KarpenterPlan | None
     storage: StoragePlan
     quotas: tuple[QuotaNeed, ...]
+    devices: DevicesPlan
 
     @property
     def system_pools(self) -> tuple[PoolPlan, ...]:
@@ -76,6 +78,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
     # The rules ask single modules of the planner; only who plans needs all of them.
     from eks_training.plan.cluster import plan_cluster
     from eks_training.plan.defaults import wants_efa
+    from eks_training.plan.devices import plan_devices
     from eks_training.plan.karpenter import plan_karpenter
     from eks_training.plan.network import plan_network
     from eks_training.plan.pool import plan_pool
@@ -105,6 +108,7 @@ def build(spec: Cluster, facts: Facts) -> Plan:
         karpenter=plan_karpenter(spec, facts, network) if by_karpenter else None,
         storage=plan_storage(spec, network),
         quotas=quota_needs(pools),
+        devices=plan_devices(pools, facts, spec.registry_mirror),
     )
 
 

@@ -153,7 +153,6 @@ def plan_pool(
     layout = efa_layout(instance) if efa else plain_layout()
     accelerator = _accelerator(instance)
     taints = _taints(pool, accelerator)
-    labels = tuple(sorted({**pool.labels, naming.LABEL_POOL: name, naming.LABEL_PURPOSE: pool.purpose}.items()))
     low, desired, high = _sizes(pool)
     stack = _stack(name, pool, spec)
     capacity = _capacity(pool)
@@ -182,7 +181,7 @@ def plan_pool(
         image=image,
         volumes=_volumes(pool, image),
         raid0=raid0,
-        labels=labels,
+        labels=_labels(name, pool, accelerator),
         node_tags=_node_tags(name, spec),
         taints=taints,
         security_groups=_security_groups(pool, network, cluster_group, efa=efa),
@@ -216,6 +215,13 @@ def _accelerator(instance: InstanceFacts) -> AcceleratorPlan | None:
     return AcceleratorPlan(
         device.kind, device.model or "unknown", device.count, device.memory_mib_each, resource, instance.neuron_cores
     )
+
+
+def _labels(name: str, pool: Pool, accelerator: AcceleratorPlan | None) -> tuple[tuple[str, str], ...]:
+    """The user's, ours, and the one by which the NVIDIA device plugin finds its nodes."""
+    gpu = {naming.LABEL_GPU: "true"} if accelerator and accelerator.kind == "gpu" else {}
+    ours = {naming.LABEL_POOL: name, naming.LABEL_PURPOSE: pool.purpose}
+    return tuple(sorted({**gpu, **pool.labels, **ours}.items()))
 
 
 def _taints(pool: Pool, accelerator: AcceleratorPlan | None) -> tuple[TaintPlan, ...]:

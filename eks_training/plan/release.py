@@ -9,7 +9,8 @@ from eks_training.facts.versions import VersionTable
 
 @dataclass(frozen=True)
 class ChartRef:
-    """A chart in an OCI registry; ``repository`` is the full reference with the chart's name, as Helm takes it."""
+    """A chart: in an OCI registry ``repository`` is the full reference with the chart's name, elsewhere the address of
+    the repository, as Helm takes them."""
 
     name: str
     repository: str
@@ -19,10 +20,15 @@ class ChartRef:
 def chart_ref(name: str, versions: VersionTable, mirror: str | None) -> ChartRef:
     """The chart of a row of the version table, from the mirror where there is one.
 
-    A mirror keeps the path below the public registry's host, as ECR pull-through caches do.
+    A mirror keeps the path below the public registry's host, as ECR pull-through caches do; a chart from elsewhere is
+    pushed there under its own name.
     """
-    row = versions.row(name)
-    return ChartRef(name, f"oci://{mirrored(row.where.removeprefix('oci://'), mirror)}", versions.pull(name) or "")
+    where = versions.row(name).where
+    if where.startswith("oci://"):
+        repository = f"oci://{mirrored(where.removeprefix('oci://'), mirror)}"
+    else:
+        repository = f"oci://{mirror}/{name}" if mirror else where
+    return ChartRef(name, repository, versions.pull(name) or "")
 
 
 def mirrored(reference: str, mirror: str | None) -> str:

@@ -192,7 +192,12 @@ def test_labels_and_the_device_taint() -> None:
         group_template("instance_type: p5.48xlarge, nodes: 2, placement: none, labels: {team: a}"),
         "AWS::EKS::Nodegroup",
     )
-    assert group["Labels"] == {"eks-training/pool": "train", "eks-training/purpose": "training", "team": "a"}
+    assert group["Labels"] == {
+        "eks-training/pool": "train",
+        "eks-training/purpose": "training",
+        "nvidia.com/gpu.present": "true",
+        "team": "a",
+    }
     assert group["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "true", "Effect": "NO_SCHEDULE"}]
 
 

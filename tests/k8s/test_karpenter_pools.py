@@ -96,7 +96,13 @@ def test_the_pool_of_the_shipped_training_pool() -> None:
     _, node_pool = specs(shipped()["cluster"], "h200")
     assert node_pool == {
         "template": {
-            "metadata": {"labels": {"eks-training/pool": "h200", "eks-training/purpose": "training"}},
+            "metadata": {
+                "labels": {
+                    "eks-training/pool": "h200",
+                    "eks-training/purpose": "training",
+                    "nvidia.com/gpu.present": "true",
+                }
+            },
             "spec": {
                 "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "h200"},
                 "requirements": [

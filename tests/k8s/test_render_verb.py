@@ -35,7 +35,9 @@ def test_the_objects_of_the_shipped_cluster(tmp_path: Path, capsys: pytest.Captu
         ("NodePool", "h200"),
     ]
     assert [(item["name"], item["wave"], item["after"]) for item in index["releases"]] == [
+        ("aws-efa-k8s-device-plugin", 0, []),
         ("karpenter-crd", 0, []),
+        ("nvidia-device-plugin", 0, []),
         ("karpenter", 1, ["karpenter-crd"]),
     ]
     assert str(dist / INDEX) in capsys.readouterr().out

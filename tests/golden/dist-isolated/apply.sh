@@ -12,7 +12,9 @@ case "${1:-}" in
 esac
 
 echo 'wave 0'
+helm upgrade --install aws-efa-k8s-device-plugin oci://111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/mirror/aws-efa-k8s-device-plugin --version v0.5.30 --namespace kube-system --values values/aws-efa-k8s-device-plugin.yaml "${helm_flags[@]}"
 helm upgrade --install karpenter-crd oci://111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/mirror/karpenter/karpenter-crd --version 1.14.1 --namespace kube-system --values values/karpenter-crd.yaml "${helm_flags[@]}"
+helm upgrade --install nvidia-device-plugin oci://111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/mirror/nvidia-device-plugin --version 0.20.0 --namespace kube-system --values values/nvidia-device-plugin.yaml "${helm_flags[@]}"
 
 echo 'wave 1'
 helm upgrade --install karpenter oci://111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/mirror/karpenter/karpenter --version 1.14.1 --namespace kube-system --values values/karpenter.yaml "${helm_flags[@]}"
