@@ -11,7 +11,7 @@ from typing import Any
 import cdk8s
 from constructs import Construct
 
-from eks_training.contract import check, load
+from eks_training.contracts.model import check, load
 from eks_training.files import write_whole
 from eks_training.finding import Severity, path_text
 from eks_training.plan import Plan

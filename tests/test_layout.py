@@ -75,7 +75,7 @@ ROOMS = (
             "cdk8s",
             "constructs.Construct",
             "yaml",
-            "eks_training.contract",
+            "eks_training.contracts.model",
             "eks_training.files",
             "eks_training.finding",
             "k8s.OTHER",

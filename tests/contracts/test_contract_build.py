@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_training.contract import Contract, ContractError, check, from_json
-from eks_training.contract_build import build_all, build_archive, main, template_paths
-from eks_training.contract_chart import UNREVIEWED, OpenTable
-from eks_training.contract_crd import FREE, crd_contracts
+from eks_training.contracts.build import build_all, build_archive, main, template_paths
+from eks_training.contracts.chart import UNREVIEWED, OpenTable
+from eks_training.contracts.crd import FREE, crd_contracts
+from eks_training.contracts.model import Contract, ContractError, check, from_json
 
 pytestmark = pytest.mark.schema
 
@@ -155,7 +155,7 @@ def test_the_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_the_command_says_what_is_missing(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([option, str(tmp_path / "absent"), "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("contract_build: ") and "absent" in error and error.count("\n") == 1
+    assert error.startswith("contracts.build: ") and "absent" in error and error.count("\n") == 1
 
 
 def test_a_chart_without_a_row_in_the_index_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eks_training.contract import Contract, ContractError, Violation, check, from_json, json_type, load
+from eks_training.contracts.model import Contract, ContractError, Violation, check, from_json, json_type, load
 from eks_training.finding import Severity
 
 pytestmark = pytest.mark.schema

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_training.contract import Contract, Key, check, load
-from eks_training.contract_build import build_all, read_folder
-from eks_training.contract_chart import UNREVIEWED, OpenTable, moved
-from eks_training.contract_near import ITEM, NAME
+from eks_training.contracts.build import build_all, read_folder
+from eks_training.contracts.chart import UNREVIEWED, OpenTable, moved
+from eks_training.contracts.model import Contract, Key, check, load
+from eks_training.contracts.near import ITEM, NAME
 from eks_training.facts.versions import load_versions
 from eks_training.finding import Path as Place
 from eks_training.finding import Severity, path_text

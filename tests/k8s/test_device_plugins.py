@@ -2,7 +2,7 @@
 
 import pytest
 
-from eks_training.contract import check, load
+from eks_training.contracts.model import check, load
 from k8s.device_plugins.releases import releases
 from k8s.release import Release
 from k8s.render import CONTRACTS, rendered

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eks_training.contract import check, load
+from eks_training.contracts.model import check, load
 from eks_training.plan import Plan
 from k8s.karpenter.releases import releases
 from k8s.release import Release

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from eks_training.contract import ContractError
+from eks_training.contracts.model import ContractError
 
 ELSEWHERE = "checked against the Kubernetes schema"
 FREE = "any field, says the definition; checked against the Kubernetes schema"

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from eks_training.contract import LIMITS, ContractError, json_type
-from eks_training.contract_crd import CARRIED, Document
+from eks_training.contracts.crd import CARRIED, Document
+from eks_training.contracts.model import LIMITS, ContractError, json_type
 
-TABLE = Path(__file__).parent / "facts" / "open_subtrees.yaml"
+TABLE = Path(__file__).parent.parent / "facts" / "open_subtrees.yaml"
 SCALARS = ["boolean", "integer", "number", "string"]
 OPEN_SHAPES = {"object": ["object"], "list": ["array"], "any": []}
 UNREVIEWED = "nobody has decided yet what stands here"

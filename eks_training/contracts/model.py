@@ -2,7 +2,7 @@
 
 Most charts ignore a key that they do not know, so a typing error would render, deploy and do nothing.  A contract is
 the tree of keys that one version of a chart (or of a CustomResourceDefinition) reads: names and types, nothing else.
-It is data, made by `contract_build`; this module loads it and compares.
+It is data, made by `contracts.build`; this module loads it and compares.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, Literal, TypeAlias, get_args
 
-from eks_training.contract_near import CLOSE, ITEM, LONGEST, NAME, alike, nearest
+from eks_training.contracts.near import CLOSE, ITEM, LONGEST, NAME, alike, nearest
 from eks_training.finding import Path, Severity
 
 Kind: TypeAlias = Literal["chart", "crd"]

@@ -1,7 +1,7 @@
 """Make the contracts of `k8s/contracts/` from the charts and definitions as their makers ship them.
 
-    python -m eks_training.contract_build --upstream DIR --out k8s/contracts
-    python -m eks_training.contract_build --archive CHART.tgz --out k8s/contracts
+    python -m eks_training.contracts.build --upstream DIR --out k8s/contracts
+    python -m eks_training.contracts.build --archive CHART.tgz --out k8s/contracts
 
 `--upstream` is a folder of `<chart>/<version>/` with `values.yaml`, where present `values.schema.json`,
 `template-keys.json` (the value paths that the templates name) and `crds/`, and an `INDEX.md` whose table names
@@ -25,9 +25,9 @@ from typing import Any
 
 import yaml
 
-from eks_training.contract import ContractError, from_json
-from eks_training.contract_chart import ChartFiles, OpenTable, chart_document
-from eks_training.contract_crd import Document, crd_contracts
+from eks_training.contracts.chart import ChartFiles, OpenTable, chart_document
+from eks_training.contracts.crd import Document, crd_contracts
+from eks_training.contracts.model import ContractError, from_json
 from eks_training.files import write_whole
 
 RENDERED = frozenset({
@@ -213,7 +213,7 @@ def _text(file: Path) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the contracts.  Exit code 0, or 2 with one line on stderr when an input cannot be used."""
-    parser = argparse.ArgumentParser(prog="python -m eks_training.contract_build", description="Make the contracts")
+    parser = argparse.ArgumentParser(prog="python -m eks_training.contracts.build", description="Make the contracts")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--upstream", type=Path, help="folder of charts and definitions")
     source.add_argument("--archive", type=Path, help="one chart archive (.tgz)")
@@ -224,7 +224,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, text in texts.items():
             write_whole(options.out / name, text)
     except (ContractError, OSError) as error:
-        print(f"contract_build: {error}", file=sys.stderr)
+        print(f"contracts.build: {error}", file=sys.stderr)
         return 2
     print(f"{len(texts)} contracts in {options.out}")
     return 0
