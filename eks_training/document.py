@@ -37,9 +37,10 @@ _NUMBER = re.compile(
 _BASES = {"ten": 10, "eight": 8, "sixteen": 16}
 
 _LINE_END = re.compile(r"\r\n|[\n\r]")
+_UNREADABLE_ASCII = r"[^\t\n\r\x20-\x7e]"
 # Beside what YAML forbids: U+0085, U+2028 and U+2029, which this parser takes for the end of a line, even inside a
 # comment, and which YAML 1.2 and editors do not.
-_UNREADABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNREADABLE = r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "map", "seq")}
 
@@ -95,7 +96,7 @@ def parse(text: str, file: str) -> tuple[Document | None, list[Finding]]:
     for any text.
     """
     lines = split_lines(text)
-    wrong = _UNREADABLE.search(text)
+    wrong = re.search(_UNREADABLE_ASCII if text.isascii() else _UNREADABLE, text)
     if wrong:
         before = split_lines(text[: wrong.start()])
         why = f"the invisible character #x{ord(wrong[0]):04x}"
