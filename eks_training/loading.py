@@ -283,6 +283,10 @@ def _expectation(kind: str, context: Mapping[str, Any], message: str, path: Path
         hint = f"write {short(value)} without quotes"
     elif kind == "string_type" and isinstance(value, bool):
         hint = f'write "{str(value).lower()}" in quotes if the word is meant'
+    elif kind == "literal_error" and isinstance(value, str):
+        words = str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+        near = difflib.get_close_matches(value.lower(), words, n=1) or [w for w in words if w.lower() == value.lower()]
+        hint = f"perhaps `{near[0]}`" if near else ""
     return expected, hint
 
 

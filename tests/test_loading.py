@@ -41,11 +41,11 @@ def one(old: str, new: str) -> Finding:
         ("auto_import: [NEW]", "auto_import: NEW", 'the text "NEW"', "a list", ""),
         ("labels: {team: a}", "labels: [a]", "a list of 1", "a mapping of names to values", ""),
         ("placement: {existing: my-group}", "placement: custer", 'the text "custer"',
-         "`cluster`, `none`, or {existing: NAME}", ""),
+         "`cluster`, `none`, or {existing: NAME}", "perhaps `cluster`"),
         ("placement: {existing: my-group}", "placement: 5", "5", "`cluster`, `none`, or {existing: NAME}", ""),
         ("nodes: {min: 0, max: 8, desired: 4}", "nodes: many", 'the text "many"',
          "a whole number, or {min: NUMBER, max: NUMBER}", ""),
-        ("access: public", "access: pubic", 'the text "pubic"', "`private` or `public`", ""),
+        ("access: public", "access: pubic", 'the text "pubic"', "`private` or `public`", "perhaps `public`"),
     ],
 )  # fmt: skip
 def test_message_for_a_wrong_value(old: str, new: str, found: str, expected: str, hint: str) -> None:
@@ -186,3 +186,18 @@ def test_any_bytes_give_findings(data: bytes) -> None:
     result = load_bytes(data, "f")
     assert result.findings
     well_placed(result)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ("purpose: system", "purpose: sytem", "perhaps `system`"),
+        ("purpose: system", "purpose: System", "perhaps `system`"),
+        ("purpose: system", "purpose: gpu", ""),
+    ],
+)
+def test_a_word_that_is_nearly_right_gets_the_right_one(before: str, after: str, hint: str) -> None:
+    text = (ROOT / "cluster.yaml").read_text()
+    assert before in text
+    (finding,) = load_bytes(text.replace(before, after).encode(), "c.yaml").findings
+    assert finding.hint == hint
