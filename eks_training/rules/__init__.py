@@ -4,7 +4,7 @@ Importing this package imports every module beside this file, in alphabetical or
 """
 
 import importlib
-import pkgutil
+from pathlib import Path
 
-for _name in sorted(found.name for found in pkgutil.iter_modules(__path__)):
+for _name in sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py")):
     importlib.import_module(f"{__name__}.{_name}")
