@@ -7,7 +7,7 @@ about rules.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -76,18 +76,7 @@ def locate(finding: Finding, document: Document) -> Finding:
     """Give a finding its place in the file; a finding that has one keeps it."""
     span = finding.span or document.span(finding.at, prefer_key=finding.on_key)
     related = tuple(Related(item.at, item.note, item.span or document.span(item.at)) for item in finding.related)
-    return Finding(
-        rule=finding.rule,
-        severity=finding.severity,
-        title=finding.title,
-        found=finding.found,
-        expected=finding.expected,
-        hint=finding.hint,
-        at=finding.at,
-        on_key=finding.on_key,
-        related=related,
-        span=span,
-    )
+    return replace(finding, related=related, span=span)
 
 
 def short(text: str, longest: int = 80) -> str:

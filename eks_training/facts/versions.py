@@ -87,10 +87,6 @@ class VersionTable(Mapping[str, Row]):
             raise KeyError(f"no AMI release for Kubernetes {kubernetes}")
         return version
 
-    def ami_alias(self, kubernetes: str) -> str:
-        """Return the same release in the form that Karpenter takes (`al2023@v20260714`). Raises `KeyError` likewise."""
-        return f"al2023@v{self.ami_release(kubernetes).rpartition('-')[2]}"
-
 
 def read_versions(text: str) -> VersionTable:
     """Parse the table. Raises `ValueError` for a row with an unknown key, kind or status, or a missing one."""

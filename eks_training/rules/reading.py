@@ -56,11 +56,6 @@ def interfaces(pool: Pool, instance: InstanceFacts) -> tuple[Interface, ...] | N
         return None
 
 
-def is_fixed(pool: Pool) -> bool:
-    """Whether `nodes` is one number."""
-    return isinstance(pool.nodes, int)
-
-
 def by_karpenter(pool: Pool) -> bool:
     """Whether Karpenter provisions the pool."""
     return pool.provisioner == "karpenter"

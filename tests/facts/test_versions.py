@@ -67,7 +67,6 @@ def test_each_supported_kubernetes_has_an_ami_in_both_spellings() -> None:
     assert versions.kubernetes_supported() == ("1.34", "1.35", "1.36")
     for minor in versions.kubernetes_supported():
         assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", versions.ami_release(minor))
-        assert re.fullmatch(r"al2023@v20\d{6}", versions.ami_alias(minor))
     assert versions.version("kubernetes") in versions.kubernetes_supported()
 
 
